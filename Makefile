@@ -1,0 +1,23 @@
+# Two ways into a fresh clone: `make demo` shows jaxlint at work, `make test` passes its tests. Both need Python 3.11 or
+# newer (`make test PYTHON=python3.12` takes another one than python3) and set up everything else in .venv.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: demo test
+demo: .venv/jaxlint
+	$(BIN)/jaxlint check --isolated --exit-zero fixtures/example/train.py
+
+test: .venv/dev
+	$(BIN)/python -m pytest
+
+.venv/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "jaxlint needs Python 3.11 or newer: make $(MAKECMDGOALS) PYTHON=python3.12")'
+	$(PYTHON) -m venv .venv
+
+.venv/jaxlint: pyproject.toml | .venv/bin/python
+	$(BIN)/python -m pip install --quiet --editable .
+	touch $@
+
+.venv/dev: pyproject.toml | .venv/bin/python
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	touch $@ .venv/jaxlint

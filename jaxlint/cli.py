@@ -1,0 +1,159 @@
+"""The command line: arguments, one call, a report, an exit status. The one place that catches and prints errors.
+
+Exit status: 0 nothing found, 1 findings, 2 the request or a file was wrong, 3 a bug in jaxlint. What the commands do is
+in `commands`.
+"""
+
+import argparse
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from jaxlint import __version__
+from jaxlint.errors import UserError
+from jaxlint.settings import CONFIDENCES, FORMATS, HEATS, Flags, Request
+
+FOUND, WRONG, BUG, INTERRUPTED = 1, 2, 3, 130
+
+
+class _Parser(argparse.ArgumentParser):
+    """argparse with one line instead of the usage text for a wrong argument."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UserError(f"{message} (see {self.prog} --help)")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs one command and returns its exit status."""
+    for stream in (sys.stdout, sys.stderr):
+        # A report must not fail on a terminal that cannot show a character of the source.
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        status = _run(sys.argv[1:] if argv is None else argv)
+        sys.stdout.flush()
+    except UserError as error:
+        print(f"jaxlint: {error}", file=sys.stderr)
+        return WRONG
+    except KeyboardInterrupt:
+        print("jaxlint: interrupted", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:
+        return _closed_pipe()
+    except Exception:  # noqa: BLE001  # the one place: whatever comes here is a bug of ours
+        traceback.print_exc()
+        print(
+            f"jaxlint: this is a bug in jaxlint {__version__}, not in your code: please report it with the lines above "
+            "and, if you can, the file that shows it",
+            file=sys.stderr,
+        )
+        return BUG
+    return status
+
+
+def _closed_pipe() -> int:
+    """The reader went away (``jaxlint check | head``): nothing more to say, also not when the interpreter flushes."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return FOUND
+
+
+def _run(argv: Sequence[str]) -> int:
+    arguments = _parser().parse_args(argv)
+    if arguments.command is None:
+        raise UserError("say what to do: jaxlint check, jaxlint rule or jaxlint rules (see jaxlint --help)")
+    # Here and not at the top: this loads libcst, which costs more than all that --version and a wrong flag need.
+    from jaxlint import commands
+
+    match arguments.command:
+        case "rule":
+            return commands.rule(arguments.code)
+        case "rules":
+            return commands.rules(arguments.output_format)
+    return commands.check(_request(arguments))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="jaxlint", description="Finds implicit host/device transfers in JAX programs.", allow_abbrev=False
+    )
+    parser.add_argument("--version", action="version", version=f"jaxlint {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=_Parser)
+    _add_check(
+        commands.add_parser("check", help="report findings; imports neither JAX nor your code", allow_abbrev=False)
+    )
+    rule = commands.add_parser("rule", help="print the page of a rule", allow_abbrev=False)
+    rule.add_argument("code", metavar="CODE", help="a code (JT101) or a name (print-array)")
+    rules = commands.add_parser("rules", help="print the table of rules", allow_abbrev=False)
+    rules.add_argument("--output-format", choices=("text", "json"), default="text")
+    return parser
+
+
+def _add_check(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("paths", nargs="*", metavar="PATH", help="files, folders, or - for standard input (default: .)")
+    rules = parser.add_argument_group("rules")
+    for name in ("--select", "--ignore", "--extend-select"):
+        rules.add_argument(name, action="append", metavar="CODES", help="comma-separated codes or beginnings of codes")
+    rules.add_argument("--per-file-ignores", action="append", metavar="PATTERN:CODE", help="comma-separated")
+    rules.add_argument("--min-heat", choices=HEATS, help="how often a transfer must run (default: hot)")
+    rules.add_argument("--min-confidence", choices=CONFIDENCES, help="how sure the inference must be (default: low)")
+    files = parser.add_argument_group("files")
+    files.add_argument("--exclude", action="append", metavar="PATTERNS", help="in place of the configured ones")
+    files.add_argument("--extend-exclude", action="append", metavar="PATTERNS", help="besides the configured ones")
+    files.add_argument("--force-exclude", action=argparse.BooleanOptionalAction, help="exclude named files too")
+    files.add_argument("--respect-gitignore", action=argparse.BooleanOptionalAction, help="leave out ignored files")
+    files.add_argument("--stdin-filename", metavar="PATH", help="what to call standard input")
+    files.add_argument("--config", type=Path, metavar="FILE", help="the configuration file")
+    files.add_argument("--isolated", action="store_true", help="read no configuration file")
+    files.add_argument("--no-cache", action="store_true", help="accepted for scripts: this version keeps no cache")
+    output = parser.add_argument_group("output")
+    output.add_argument("--output-format", choices=FORMATS, help="the form of the report (default: text)")
+    output.add_argument("--output-file", type=Path, metavar="FILE", help="write the report there")
+    output.add_argument("--statistics", action="store_true", help="count findings by rule instead")
+    output.add_argument("--show-settings", action="store_true", help="print the settings and stop")
+    output.add_argument("--show-files", action="store_true", help="print the files that would be checked and stop")
+    output.add_argument("--exit-zero", action="store_true", help="exit with 0 in spite of findings")
+    output.add_argument("--color", choices=("auto", "always", "never"), default="auto")
+    output.add_argument("-q", "--quiet", action="store_true", help="findings and errors only")
+    output.add_argument("-v", "--verbose", action="store_true", help="say which configuration holds, and more")
+
+
+def _request(arguments: argparse.Namespace) -> Request:
+    """The arguments of ``check`` as typed data."""
+    flags = Flags(
+        select=_items(arguments.select),
+        ignore=_items(arguments.ignore),
+        extend_select=_items(arguments.extend_select) or (),
+        per_file_ignores=_items(arguments.per_file_ignores),
+        exclude=_items(arguments.exclude),
+        extend_exclude=_items(arguments.extend_exclude) or (),
+        respect_gitignore=arguments.respect_gitignore,
+        force_exclude=arguments.force_exclude,
+        min_heat=arguments.min_heat,
+        min_confidence=arguments.min_confidence,
+        output_format=arguments.output_format,
+        config=arguments.config,
+        isolated=arguments.isolated,
+    )
+    return Request(
+        paths=tuple(arguments.paths) or (".",),
+        flags=flags,
+        stdin_filename=arguments.stdin_filename,
+        output_file=arguments.output_file,
+        statistics=arguments.statistics,
+        show_settings=arguments.show_settings,
+        show_files=arguments.show_files,
+        exit_zero=arguments.exit_zero,
+        color=arguments.color,
+        quiet=arguments.quiet,
+        verbose=arguments.verbose,
+    )
+
+
+def _items(values: Sequence[str] | None) -> tuple[str, ...] | None:
+    """``["A,B", "C"]`` as ("A", "B", "C"); None where the flag was not given."""
+    if values is None:
+        return None
+    return tuple(item.strip() for value in values for item in value.split(",") if item.strip())

@@ -1,0 +1,168 @@
+"""The commands: each takes typed data, prints its result and returns the exit status.
+
+Standard output carries findings (or what was asked for) and nothing else; every remark goes to standard error.
+"""
+
+import json
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TextIO
+
+from jaxlint import settings as choices
+from jaxlint.check import Sources, check_bytes, check_paths, find_files
+from jaxlint.configuration import nearest, shown
+from jaxlint.errors import UserError
+from jaxlint.findings import FileError, Report
+from jaxlint.report import formats, statistics
+from jaxlint.report.context import Context, escape, place
+from jaxlint.rulebook import Rule, load_rules
+from jaxlint.selection import enabled
+from jaxlint.settings import Request, Settings
+
+CLEAN, FOUND, WRONG = 0, 1, 2
+STDIN = "-"
+UNNAMED = "stdin.py"
+
+
+def check(request: Request) -> int:
+    """Checks paths or standard input and prints the report."""
+    stdin = _stdin_name(request)
+    names = request.paths if stdin is None else (stdin,)
+    rules = {rule.code: rule for rule in load_rules()}
+    settings = choices.resolve(request.flags, rules, _start(names))
+    if request.statistics and settings.output_format not in ("text", "json"):
+        raise UserError(f"--statistics has no form as {settings.output_format}: use --output-format text or json")
+    if request.verbose:
+        _say(f"configuration: {shown(settings.config) if settings.config else 'none, the defaults hold'}")
+    if request.show_settings:
+        in_force = enabled(settings, {code: rule.default for code, rule in rules.items()})
+        print(choices.describe(settings, in_force), end="")
+        return CLEAN
+    if request.show_files:
+        return _show_files(settings, names)
+    sources = Sources()
+    if stdin is None:
+        report = check_paths(settings, names, rules=rules, sources=sources)
+    else:
+        report = check_bytes(settings, sys.stdin.buffer.read(), stdin, rules=rules, sources=sources)
+    color = request.output_file is None and _wants_color(request.color, sys.stdout)
+    if request.statistics:
+        text = statistics.render(report, settings.output_format)
+    else:
+        text = formats.render(report, settings.output_format, Context(rules, sources.lines, color))
+    _write(text, request.output_file)
+    _remark(report, request)
+    if report.errors:
+        return WRONG
+    return FOUND if report.findings and not request.exit_zero else CLEAN
+
+
+def rule(name: str) -> int:
+    """Prints a rule's page."""
+    pages = load_rules()
+    for page in pages:
+        if name.upper() == page.code or name == page.name:
+            print(page.text, end="" if page.text.endswith("\n") else "\n")
+            return CLEAN
+    known = [word for page in pages for word in (page.code, page.name)]
+    raise UserError(f'unknown rule "{name}"{nearest(name, known, "`jaxlint rules` lists them")}')
+
+
+def rules(output_format: str) -> int:
+    """Prints the table of rules."""
+    pages = load_rules()
+    if output_format == "json":
+        print(json.dumps([_row(page) for page in pages], indent=1))
+        return CLEAN
+    width = max(len(page.name) for page in pages)
+    for page in pages:
+        print(f"{page.code}  {'on ' if page.default else 'off'}  {page.name:<{width}}  {page.summary}")
+    return CLEAN
+
+
+def _row(page: Rule) -> Mapping[str, object]:
+    return {
+        "code": page.code,
+        "name": page.name,
+        "direction": page.direction,
+        "default": page.default,
+        "summary": page.summary,
+    }
+
+
+def _stdin_name(request: Request) -> str | None:
+    """What standard input is to be called; None where paths are checked."""
+    if request.paths == (STDIN,):
+        return request.stdin_filename or UNNAMED
+    if STDIN in request.paths:
+        raise UserError("- is standard input and cannot be given with other paths: check them in two calls")
+    if request.stdin_filename:
+        raise UserError("--stdin-filename is the name of standard input: give - as the path")
+    return None
+
+
+def _start(names: Sequence[str]) -> Path:
+    """The folder from which the search for a configuration goes up: the nearest one above every path."""
+    folders = [path if path.is_dir() else path.parent for path in (Path(name).absolute() for name in names)]
+    try:
+        return Path(os.path.commonpath([os.path.normpath(folder) for folder in folders]))
+    except ValueError:
+        # Two drives have no common folder.
+        return Path.cwd()
+
+
+def _show_files(settings: Settings, names: Sequence[str]) -> int:
+    found = find_files(settings, names)
+    for file in found.files:
+        print(file.path)
+    for error in found.errors:
+        _say(_error_line(error))
+    return WRONG if found.errors else CLEAN
+
+
+def _wants_color(choice: str, stream: TextIO) -> bool:
+    if choice != "auto":
+        return choice == "always"
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR", "0") not in ("", "0"):
+        return True
+    return stream.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def _write(text: str, path: Path | None) -> None:
+    if path is None:
+        sys.stdout.write(text)
+        return
+    try:
+        path.write_text(text, encoding="utf-8", errors="backslashreplace")
+    except OSError as error:
+        raise UserError(f"{path}: cannot write the report: {error.strerror}") from None
+
+
+def _remark(report: Report, request: Request) -> None:
+    """What is to be said beside the findings: files that could not be checked, and a line that sums up."""
+    for error in report.errors:
+        _say(_error_line(error))
+    if request.verbose:
+        for error in report.unanalysed:
+            _say(f"{place(error.path, error.line, error.column, error.cell)}: not analysed: {error.message}")
+    if request.quiet:
+        return
+    found = f"{_count(len(report.findings), 'finding')} in {_count(report.files, 'file')}"
+    failed = f", {_count(len(report.errors), 'error')}" if report.errors else ""
+    _say(f"{found}{failed}")
+
+
+def _error_line(error: FileError) -> str:
+    return f"{place(error.path, error.line, error.column, error.cell)}: error: {escape(error.message)}"
+
+
+def _count(number: int, thing: str) -> str:
+    return f"{number or 'no'} {thing}{'' if number == 1 else 's'}"
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr)

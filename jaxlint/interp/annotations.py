@@ -1,0 +1,124 @@
+"""Annotations: a weak hint, below data flow. What a parameter nobody gives a value may be."""
+
+from dataclasses import replace
+
+import libcst as cst
+
+from jaxlint.interp.engine import ClassRecord, Frame
+from jaxlint.interp.program import FunctionInfo, Module, Parameter
+from jaxlint.interp.values import (
+    NONE,
+    PYTHON,
+    UNKNOWN,
+    Class,
+    Function,
+    Library,
+    Origin,
+    Stream,
+    Value,
+    join,
+    of,
+)
+from jaxlint.kinds import Kind
+
+_DEVICE = {
+    "jax.Array", "jax.numpy.ndarray", "jaxtyping.Array", "jax.typing.ArrayLike", "chex.Array", "chex.ArrayDevice",
+    "jax.random.PRNGKeyArray", "chex.PRNGKey", "jaxtyping.PRNGKeyArray", "jax.random.KeyArray", "flax.typing.Array",
+}  # fmt: skip
+_NUMPY = {"numpy.ndarray", "chex.ArrayNumpy", "numpy.typing.NDArray", "numpy.typing.ArrayLike"}
+_PYTHON = {"builtins.float", "builtins.int", "builtins.str", "builtins.bool", "builtins.bytes", "pathlib.Path"}
+
+
+def annotated(frame: Frame, info: FunctionInfo, parameter: Parameter, function: Function) -> Value:
+    """The value of a parameter that no known caller gives: its annotation's, joined with its default."""
+    default = frame.engine.heap.field(function, f"default {parameter.name}")
+    value = UNKNOWN
+    if parameter.annotation is not None:
+        value = meaning(frame, info, parameter.annotation, function)
+    if default is not None and not default.none_only:
+        if value is UNKNOWN:
+            return replace(default, const=(), unknown=True)
+        return join(value, replace(default, const=()))
+    return value
+
+
+def meaning(frame: Frame, info: FunctionInfo, annotation: cst.BaseExpression, function: Function) -> Value:
+    """What an annotation says, as a guess."""
+    return _meaning_in(frame, function.scope, info.module, annotation)
+
+
+def field_meaning(frame: Frame, record: ClassRecord, annotation: cst.BaseExpression) -> Value:
+    """What the annotation of a class's field says, as a guess."""
+    return _meaning_in(frame, record.scope.number, record.module, annotation)
+
+
+def _meaning_in(frame: Frame, scope: int, module: Module, annotation: cst.BaseExpression) -> Value:
+    engine = frame.engine
+    inner = Frame(
+        engine=engine,
+        activation=frame.activation,
+        scope=engine.scopes[scope],
+        module=module,
+        mode=frame.mode,
+        state=type(frame.state)(),
+        depth=frame.depth,
+    )
+    return _meaning(inner, annotation)
+
+
+def _meaning(frame: Frame, node: cst.BaseExpression) -> Value:
+    if isinstance(node, cst.SimpleString):
+        try:
+            parsed = cst.parse_expression(str(node.evaluated_value))
+        except (cst.ParserSyntaxError, ValueError, RecursionError):
+            return UNKNOWN
+        return _meaning(frame, parsed)
+    if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.BitOr):
+        return join(_meaning(frame, node.left), _meaning(frame, node.right))
+    if isinstance(node, cst.Name) and node.value == "None":
+        return NONE
+    if isinstance(node, cst.Subscript):
+        return _generic(frame, node)
+    if not isinstance(node, cst.Name | cst.Attribute):
+        return UNKNOWN
+    value = frame.engine.evaluate(frame, node)
+    for obj in value.objects:
+        if isinstance(obj, Library):
+            return _library(frame, node, frame.engine.models.canonical(obj.name))
+        if isinstance(obj, Class):
+            record = frame.engine.classes.get(obj)
+            if record is not None and record.instances:
+                return of(*record.instances[:2])
+    return UNKNOWN
+
+
+def _library(frame: Frame, node: cst.BaseExpression, name: str) -> Value:
+    if name in _DEVICE:
+        return Value(Kind.DEVICE, origin=Origin(frame.place(node), "annotated as a JAX array", None, True))
+    if name in _NUMPY:
+        return Value(Kind.NUMPY, unknown=True, origin=Origin(frame.place(node), "annotated as NumPy", None, True))
+    if name in _PYTHON:
+        return PYTHON
+    return UNKNOWN
+
+
+def _generic(frame: Frame, node: cst.Subscript) -> Value:
+    head = node.value
+    name = head.value if isinstance(head, cst.Name) else head.attr.value if isinstance(head, cst.Attribute) else ""
+    parts = [e.slice.value for e in node.slice if isinstance(e.slice, cst.Index)]
+    if name in {"Optional", "Annotated", "Final", "ClassVar", "Required"} and parts:
+        return join(_meaning(frame, parts[0]), NONE) if name == "Optional" else _meaning(frame, parts[0])
+    if name == "Union":
+        out = Value()
+        for part in parts:
+            out = join(out, _meaning(frame, part))
+        return out
+    if name in {"List", "list", "Sequence", "Iterable", "Iterator", "Generator", "Tuple", "tuple"} and parts:
+        return of(Stream(_meaning(frame, parts[0])))
+    if name in {"Float", "Int", "Bool", "Shaped", "Num", "Complex", "Real", "Inexact", "Key", "UInt8", "Int32"} and parts:
+        value = frame.engine.evaluate(frame, head)
+        if any(isinstance(o, Library) and o.name.startswith("jaxtyping.") for o in value.objects):
+            return _meaning(frame, parts[0])
+    if name == "NDArray":
+        return Value(Kind.NUMPY, unknown=True, origin=Origin(frame.place(node), "annotated as NumPy", None, True))
+    return UNKNOWN

@@ -1,0 +1,178 @@
+"""Assignment to names, attributes, items and patterns of them; and what is stored where it outlives a trace."""
+
+from dataclasses import replace
+
+import libcst as cst
+
+from jaxlint.interp import effects, guards
+from jaxlint.interp.engine import Frame
+from jaxlint.interp.expressions import evaluate_index, store_item
+from jaxlint.interp.heap import ANY, base_of, element_of, leaves
+from jaxlint.interp.scopes import assign_name
+from jaxlint.interp.values import (
+    Class,
+    Instance,
+    LibraryObject,
+    Mapping,
+    Moved,
+    Object,
+    ProjectModule,
+    Sequence,
+    Stream,
+    Tuple,
+    Value,
+    of,
+)
+from jaxlint.kinds import ARRAY, Kind
+from jaxlint.sites import Operation
+
+
+def assign(frame: Frame, target: cst.CSTNode, value: Value) -> None:
+    """Bind a target of any form to a value."""
+    if isinstance(target, cst.Name):
+        if frame.info is not None and target.value in frame.info.outer_names:
+            leak(frame, target, None, value)
+        assign_name(frame, target.value, value)
+    elif isinstance(target, cst.Tuple | cst.List):
+        _unpack(frame, target, value)
+    elif isinstance(target, cst.StarredElement):
+        assign(frame, target.value, value)
+    elif isinstance(target, cst.Attribute):
+        base = frame.engine.evaluate(frame, target.value)
+        set_attribute(frame, target, base, target.attr.value, value)
+        if isinstance(target.value, cst.Name):
+            frame.state.names[f"{target.value.value}.{target.attr.value}"] = value
+    elif isinstance(target, cst.Subscript):
+        base = frame.engine.evaluate(frame, target.value)
+        index, at = evaluate_index(frame, target.slice)
+        set_item(frame, target, base, index, at, value)
+
+
+def _unpack(frame: Frame, target: cst.Tuple | cst.List, value: Value) -> None:
+    elements = target.elements
+    starred = next((n for n, e in enumerate(elements) if isinstance(e, cst.StarredElement)), None)
+    items = frame.engine.unpack_star(value)
+    if items is not None and starred is None and len(items) == len(elements):
+        for element, item in zip(elements, items, strict=True):
+            assign(frame, element.value, item)
+        return
+    if items is not None and starred is not None and len(items) >= len(elements) - 1:
+        after = len(elements) - starred - 1
+        for element, item in zip(elements[:starred], items[:starred], strict=True):
+            assign(frame, element.value, item)
+        rest = items[starred : len(items) - after]
+        assign(frame, elements[starred].value, of(Tuple(rest)))
+        for element, item in zip(elements[starred + 1 :], items[len(items) - after :], strict=True):
+            assign(frame, element.value, item)
+        return
+    for n, element in enumerate(elements):
+        part = _part(frame, value, n, len(elements), element, starred)
+        assign(frame, element.value, of(Stream(part)) if n == starred else part)
+
+
+def _part(frame: Frame, value: Value, n: int, count: int, element: cst.BaseElement, starred: int | None) -> Value:
+    heap = frame.engine.heap
+    fitting = [o for o in value.objects if isinstance(o, Tuple) and len(o.items) == count]
+    if fitting and starred is None:
+        value = replace(value, objects=value.objects - {o for o in value.objects if isinstance(o, Tuple)})
+        exact = fitting[0].items[n]
+        if value.is_nothing:
+            return exact
+        from jaxlint.interp.values import join
+
+        return join(exact, element_of(heap, value))
+    token = (frame.place(element), frame.activation.number)
+    frame.state.fetched.discard(token)
+    return element_of(heap, value, token)
+
+
+def set_attribute(frame: Frame, node: cst.CSTNode, base: Value, name: str, value: Value) -> None:
+    """Store into an attribute of whatever `base` may be."""
+    engine = frame.engine
+    for obj in base.objects:
+        below = base_of(obj)
+        if isinstance(below, Instance | Class | LibraryObject):
+            if isinstance(below, Class):
+                engine.publish(engine.classes[below].scope, name, value)
+            else:
+                engine.heap.write(obj, name, value)
+            leak(frame, node, obj, value)
+        elif isinstance(below, ProjectModule):
+            module = engine.project.at(below.path)
+            if module is not None and below.path in engine.module_activations:
+                scope = engine.scopes[engine.module_activations[below.path].number]
+                engine.publish(scope, name, value)
+        elif isinstance(below, Object):
+            engine.heap.write(obj, name, value)
+
+
+def set_item(
+    frame: Frame, node: cst.CSTNode, base: Value, index: Value, at: cst.CSTNode | None, value: Value
+) -> None:
+    """Store into an item: of a dict or list, or of a NumPy array (which reads the value on the host)."""
+    guards.environment(frame, node, base, index)
+    guards.pinning(frame, node, base, index, value)
+    for obj in base.objects:
+        below = base_of(obj)
+        if isinstance(below, Mapping | Sequence):
+            if isinstance(below, Sequence):
+                effects.reading(frame, node, Operation.INDEX, None, [(index, at)])
+                frame.engine.heap.write(obj, ANY, value)
+            else:
+                store_item(frame, obj, index, value)
+            leak(frame, node, obj, value)
+        elif isinstance(below, Instance):
+            frame.engine.heap.write(obj, ANY, value)
+    if base.kind.must_be(Kind.NUMPY):
+        effects.reading(frame, node, Operation.NUMPY_FUNCTION, "item assignment", [(value, None), (index, at)])
+
+
+def leak(frame: Frame, node: cst.CSTNode, target: Object | None, value: Value) -> None:
+    """Note a tracer that is stored where it outlives its trace (`target` None: a global or nonlocal name)."""
+    if isinstance(target, Moved):
+        return
+    start = frame
+    while not start.trace_start:
+        if start.caller is None:
+            return
+        start = start.caller
+    held = [v for v in leaves(frame.engine.heap, value) if v.kind.must_be(Kind.TRACER) and not v.unknown]
+    if not held or not value.kind & ARRAY and not held:
+        return
+    if target is not None and (_made_inside(frame, start, target) or not _outlives(start, target)):
+        return
+    effects.record(frame, node, Operation.LEAK, None, [(v, node) for v in held[:3]], traced=True)
+
+
+def _scope_of(target: Object) -> int | None:
+    match target:
+        case Instance(_, _, scope) | Mapping(_, scope) | Sequence(_, scope, _) | Class(_, scope):
+            return scope
+        case _:
+            return None
+
+
+def _made_inside(frame: Frame, start: Frame, target: Object) -> bool:
+    scope = _scope_of(target)
+    if scope is None:
+        return True
+    activations = frame.engine.by_number
+    todo, seen = [start.activation.number], set()
+    while todo:
+        number = todo.pop()
+        if number == scope:
+            return True
+        if number in seen or number not in activations:
+            continue
+        seen.add(number)
+        todo.extend(callee for callee, _ in activations[number].calls)
+    inner: Frame | None = frame
+    while inner is not None and inner is not start:
+        if inner.activation.number == scope:
+            return True
+        inner = inner.caller
+    return False
+
+
+def _outlives(start: Frame, target: Object) -> bool:
+    return _scope_of(target) is not None and target is not start

@@ -1,0 +1,366 @@
+"""Attribute access and subscripts on every kind of value."""
+
+from dataclasses import replace
+
+import libcst as cst
+
+from jaxlint.interp import effects
+from jaxlint.interp.classes import class_attribute, find_in_class, mro
+from jaxlint.interp.engine import Call, Engine, Frame
+from jaxlint.interp.heap import ANY, base_of, element_of, moved, read, values_of
+from jaxlint.interp.library import display, fresh_array, returned
+from jaxlint.interp.modules import module_attribute
+from jaxlint.interp.values import (
+    NOTHING,
+    NULL,
+    PYTHON,
+    UNKNOWN,
+    Class,
+    Function,
+    Instance,
+    Library,
+    LibraryMethod,
+    LibraryObject,
+    Mapping,
+    Method,
+    Moved,
+    Object,
+    Partial,
+    ProjectModule,
+    Property,
+    Sequence,
+    Stream,
+    Super,
+    Transformed,
+    Tuple,
+    Value,
+    constant,
+    join,
+    of,
+    without_none,
+)
+from jaxlint.kinds import ARRAY, Kind
+from jaxlint.sites import Operation
+
+_DICT_METHODS = {"items", "keys", "values", "get", "pop", "update", "setdefault", "copy", "popitem"}
+
+
+def attribute(frame: Frame, node: cst.CSTNode, base: Value, name: str) -> Value:
+    """The value of ``base.name``."""
+    out = NOTHING
+    for obj in base.objects:
+        if obj is not NULL and obj != NULL:
+            out = join(out, _of_object(frame, node, obj, name))
+    if base.kind & ARRAY:
+        out = join(out, _of_array(frame, node, base, name))
+    if base.kind & Kind.NUMPY:
+        out = join(out, _of_numpy(frame, node, base, name))
+    if base.kind & Kind.PYTHON:
+        out = join(out, of(LibraryMethod(f"builtins.str.{name}", replace(base, kind=Kind.PYTHON))))
+    if base.unknown and not base.kind:
+        out = join(out, UNKNOWN)
+    return out
+
+
+def _of_array(frame: Frame, node: cst.CSTNode, base: Value, name: str) -> Value:
+    models = frame.engine.models
+    canonical = f"jax.Array.{name}"
+    kind = base.kind & ARRAY
+    receiver = replace(base, kind=kind, objects=frozenset())
+    word = models.attribute(canonical)
+    if word is not None and word != "unknown":
+        if word == "device":
+            out = fresh_array(frame, node, kind, f".{name} of a device array")
+            return replace(out, origin=base.origin or out.origin, unknown=base.unknown, boolean=base.boolean)
+        return returned(Call(frame, node, canonical, (), receiver), word)
+    if models.exact(canonical):
+        return of(LibraryMethod(canonical, receiver))
+    if name in _DICT_METHODS:
+        return of(LibraryMethod(f"builtins.dict.{name}", receiver))
+    # Not an attribute of arrays: the value is a tree of arrays, and this is a branch of it.
+    tokens = frozenset((*t, name) for t in base.tokens)
+    return Value(kind, unknown=True, origin=base.origin, tokens=tokens)
+
+
+def _of_numpy(frame: Frame, node: cst.CSTNode, base: Value, name: str) -> Value:
+    models = frame.engine.models
+    canonical = f"numpy.ndarray.{name}"
+    receiver = replace(base, kind=Kind.NUMPY, objects=frozenset())
+    word = models.attribute(canonical)
+    if word is not None and word != "unknown":
+        return returned(Call(frame, node, canonical, (), receiver), word)
+    if models.exact(canonical):
+        return of(LibraryMethod(canonical, receiver))
+    if name in _DICT_METHODS:
+        return of(LibraryMethod(f"builtins.dict.{name}", receiver))
+    return Value(Kind.NUMPY, unknown=base.unknown, origin=base.origin)
+
+
+def _of_object(frame: Frame, node: cst.CSTNode, obj: Object, name: str) -> Value:
+    engine = frame.engine
+    below = base_of(obj)
+    match below:
+        case ProjectModule(path):
+            return module_attribute(engine, path, name)
+        case Library(head):
+            return _of_library(frame, node, head, name)
+        case Instance():
+            return _of_instance(frame, node, obj, below, name)
+        case Class():
+            return _of_class(frame, node, below, name)
+        case Super(cls, receiver):
+            return _of_super(frame, node, cls, receiver, name)
+        case LibraryObject():
+            return _of_library_object(frame, node, obj, below, name)
+        case Mapping():
+            return _of_mapping(engine, obj, name)
+        case Sequence(_, _, kind):
+            return of(LibraryMethod(f"builtins.{kind}.{name}", of(obj)))
+        case Tuple() | Stream():
+            return of(LibraryMethod(f"builtins.tuple.{name}", of(obj)))
+        case Transformed():
+            return of(LibraryMethod(f"transformed.{name}", of(obj)))
+        case Function() | Method() | Partial():
+            known = read(engine.heap, obj, name)
+            if known is not None:
+                return known
+            if name == "__wrapped__":
+                return of(obj)
+            return constant("") if name in {"__name__", "__doc__", "__qualname__", "__module__"} else UNKNOWN
+        case _:
+            return UNKNOWN
+
+
+def _of_library(frame: Frame, node: cst.CSTNode, head: str, name: str) -> Value:
+    models = frame.engine.models
+    full = models.canonical(f"{head}.{name}")
+    word = models.attribute(full)
+    if word is not None:
+        return returned(Call(frame, node, full, ()), word)
+    return of(Library(full))
+
+
+def _of_mapping(engine: Engine, obj: Object, name: str) -> Value:
+    known = read(engine.heap, obj, name)
+    if name in _DICT_METHODS or known is None:
+        return of(LibraryMethod(f"builtins.dict.{name}", of(obj)))
+    return known
+
+
+def _of_library_object(frame: Frame, node: cst.CSTNode, obj: Object, below: LibraryObject, name: str) -> Value:
+    engine = frame.engine
+    known = read(engine.heap, obj, name)
+    full = engine.models.canonical(f"{below.name}.{name}")
+    word = engine.models.attribute(full)
+    if word is not None:
+        value = returned(Call(frame, node, full, (), of(obj)), word)
+        return value if known is None else join(known, value)
+    if known is not None:
+        return known
+    if engine.models.function(full) is not None:
+        return of(LibraryMethod(full, of(obj)))
+    return UNKNOWN
+
+
+def _of_instance(frame: Frame, node: cst.CSTNode, obj: Object, below: Instance, name: str) -> Value:
+    engine = frame.engine
+    own = read(engine.heap, obj, name)
+    found = find_in_class(engine, below.cls, name)
+    if found is not None:
+        bound = class_attribute(frame, node, found, of(obj), below.cls)
+        if own is None or _is_data(found):
+            return bound
+        return own if _is_callable(found) else join(own, bound)
+    if own is not None:
+        return own
+    for base in mro(engine, below.cls):
+        if isinstance(base, Library):
+            full = engine.models.canonical(f"{base.name}.{name}")
+            word = engine.models.attribute(full)
+            if word is not None:
+                return returned(Call(frame, node, full, (), of(obj)), word)
+            if engine.models.function(full) is not None:
+                return of(LibraryMethod(full, of(obj)))
+    if name in {"__class__"}:
+        return of(below.cls)
+    fallback = find_in_class(engine, below.cls, "__getattr__")
+    if fallback is not None and not name.startswith("__"):
+        from jaxlint.interp.engine import Argument
+
+        return engine.call(frame, node, class_attribute(frame, node, fallback, of(obj), below.cls), [Argument(constant(name))])
+    if isinstance(obj, Moved):
+        return Value(obj.kind, unknown=True)
+    return NOTHING if name.startswith("__") else UNKNOWN
+
+
+def _is_data(value: Value) -> bool:
+    return any(isinstance(o, Property) and o.how in {"property", "cached"} for o in value.objects)
+
+
+def _is_callable(value: Value) -> bool:
+    return bool(value.objects) and not value.kind
+
+
+def _of_class(frame: Frame, node: cst.CSTNode, cls: Class, name: str) -> Value:
+    engine = frame.engine
+    found = find_in_class(engine, cls, name)
+    if found is not None:
+        return class_attribute(frame, node, found, None, cls)
+    for base in mro(engine, cls):
+        if isinstance(base, Library):
+            return _of_library(frame, node, base.name, name)
+    if name in {"__name__", "__doc__", "__qualname__", "__module__"}:
+        return constant("")
+    return UNKNOWN
+
+
+def _of_super(frame: Frame, node: cst.CSTNode, cls: Class, receiver: Value, name: str) -> Value:
+    engine = frame.engine
+    out = NOTHING
+    for obj in receiver.objects:
+        start = base_of(obj)
+        if not isinstance(start, Instance):
+            continue
+        order = mro(engine, start.cls)
+        after = order[order.index(cls) + 1 :] if cls in order else order[1:]
+        for base in after:
+            if isinstance(base, Class):
+                found = engine.classes[base].scope.names.get(name)
+                if found is not None:
+                    out = join(out, class_attribute(frame, node, found, of(obj), base))
+                    break
+            elif isinstance(base, Library):
+                full = engine.models.canonical(f"{base.name}.{name}")
+                if engine.models.function(full) is not None:
+                    out = join(out, of(LibraryMethod(full, of(obj))))
+                    break
+    return out if not out.is_nothing else UNKNOWN
+
+
+def subscript(frame: Frame, node: cst.CSTNode, base: Value, index: Value, at: cst.CSTNode | None) -> Value:
+    """The value of ``base[index]``."""
+    base = without_none(base)
+    out = NOTHING
+    is_slice = any(isinstance(o, Library) and o.name == "slice" for o in index.objects)
+    for obj in base.objects:
+        out = join(out, _item(frame, node, obj, index, at, is_slice))
+    if base.kind & ARRAY:
+        out = join(out, _array_item(frame, node, base, index, at, is_slice))
+    if base.kind & Kind.NUMPY:
+        effects.reading(frame, node, Operation.NUMPY_FUNCTION, "indexing", [(index, at)], deep=True)
+        out = join(out, Value(Kind.NUMPY, unknown=base.unknown, origin=base.origin))
+    if base.kind & Kind.PYTHON:
+        effects.reading(frame, node, Operation.INDEX, None, [(index, at)], deep=is_slice)
+        out = join(out, PYTHON)
+    if base.unknown and not base.kind:
+        out = join(out, UNKNOWN)
+    return out
+
+
+def _item(frame: Frame, node: cst.CSTNode, obj: Object, index: Value, at: cst.CSTNode | None, is_slice: bool) -> Value:
+    engine = frame.engine
+    heap = engine.heap
+    below = base_of(obj)
+    if isinstance(below, Tuple | Sequence | Stream):
+        effects.reading(frame, node, Operation.INDEX, None, [(index, at)], deep=is_slice)
+        if is_slice:
+            return _sliced(obj, below, index)
+        number = index.const[0] if index.const and isinstance(index.const[0], int) else None
+        if isinstance(below, Tuple) and number is not None:
+            return below.items[number] if -len(below.items) <= number < len(below.items) else NOTHING
+        if isinstance(below, Sequence) and number is not None and number >= 0:
+            exact = read(heap, obj, str(number))
+            rest = read(heap, obj, ANY)
+            if exact is not None:
+                return exact if rest is None else join(exact, rest)
+        return element_of(heap, of(obj))
+    if isinstance(below, Mapping):
+        if index.const and isinstance(index.const[0], str | int) and index.const[0] != "":
+            exact = read(heap, obj, str(index.const[0]))
+            rest = read(heap, obj, ANY)
+            if exact is not None:
+                return exact if rest is None else join(exact, rest)
+            return UNKNOWN if rest is None else rest
+        found = values_of(heap, obj)
+        return UNKNOWN if found.is_nothing else found
+    if isinstance(below, Instance):
+        from jaxlint.interp.engine import Argument
+
+        method = engine.attribute(frame, node, of(obj), "__getitem__")
+        if method.objects:
+            return engine.call(frame, node, method, [Argument(index, at)])
+        known = read(heap, obj, ANY)
+        fields = engine.classes[below.cls].fields
+        if known is None and index.const and isinstance(index.const[0], int) and index.const[0] < len(fields):
+            known = read(heap, obj, fields[index.const[0]][0])
+        return UNKNOWN if known is None else known
+    if isinstance(below, Library | Class):
+        return of(obj)  # a generic: dict[str, int], Float[Array, "n"]
+    if isinstance(below, LibraryObject):
+        known = read(heap, obj, ANY)
+        if below.name == "jax.Array.at":
+            effects_of_index(frame, node, index, at, below.parts[0] if below.parts else UNKNOWN, is_slice)
+            return of(obj)
+        return UNKNOWN if known is None else known
+    return UNKNOWN
+
+
+def _sliced(obj: Object, below: Object, index: Value) -> Value:
+    if not isinstance(below, Tuple):
+        return of(obj)
+    bounds = next((o.items for o in index.objects if isinstance(o, Tuple)), ())
+    numbers = [b.const[0] if b.const else "?" for b in bounds]
+    if all(n is None or isinstance(n, int) for n in numbers):
+        lower, upper, step = (n if isinstance(n, int) else None for n in (*numbers, None, None, None)[:3])
+        if step != 0:
+            return of(Tuple(below.items[lower:upper:step]))
+    return of(Stream(_joined(below.items)))
+
+
+def _joined(items: tuple[Value, ...]) -> Value:
+    out = NOTHING
+    for item in items:
+        out = join(out, item)
+    return out
+
+
+def effects_of_index(
+    frame: Frame, node: cst.CSTNode, index: Value, at: cst.CSTNode | None, base: Value, is_slice: bool
+) -> None:
+    """What indexing an array does with its index: masks, slices by device scalars, uploads of NumPy indices."""
+    parts = list(frame.engine.unpack_star(index) or (index,))
+    for part in parts:
+        sliced = is_slice or any(isinstance(o, Library) and o.name == "slice" for o in part.objects)
+        if sliced:
+            bounds = next((o for o in part.objects if isinstance(o, Tuple)), None)
+            if bounds is not None:
+                operands = [(b, at or node) for b in bounds.items]
+                effects.reading(frame, node, Operation.CONCRETE, "slicing", operands)
+        elif part.boolean and part.kind & ARRAY:
+            if part.kind & Kind.TRACER:
+                traced_set = [(part, at)]
+                effects.record(frame, node, Operation.MASK, None, traced_set, traced=True)
+            elif base.kind & ARRAY or base.unknown:
+                effects.reading(frame, node, Operation.VALUE_SHAPE, "boolean indexing", [(part, at)])
+        elif part.kind & Kind.NUMPY and not part.kind & ARRAY and base.kind.must_be(Kind.DEVICE) and not frame.staged:
+            sure = effects.upload_sureness(frame, [part])
+            effects.record(frame, node, Operation.EAGER_CALL, "indexing", ((part, at),), confidence=sure)
+        elif part.known(Kind.PYTHON) and base.kind.must_be(Kind.DEVICE) and not frame.staged:
+            effects.record(frame, node, Operation.SCALAR_OPERAND, "indexing", ((part, at),))
+
+
+def _array_item(
+    frame: Frame, node: cst.CSTNode, base: Value, index: Value, at: cst.CSTNode | None, is_slice: bool
+) -> Value:
+    kind = base.kind & ARRAY
+    if index.const and isinstance(index.const[0], str):
+        tokens = frozenset((*t, index.const[0]) for t in base.tokens)
+        return Value(kind, unknown=base.unknown, origin=base.origin, tokens=tokens)
+    effects_of_index(frame, node, index, at, replace(base, kind=kind), is_slice)
+    if index.kind & Kind.TRACER and not base.unknown:
+        kind = Kind.TRACER
+    out = fresh_array(frame, node, kind, "an item of a device array is a device array")
+    return replace(out, origin=base.origin or out.origin, unknown=base.unknown, boolean=base.boolean)
+
+
+__all__ = ["attribute", "display", "moved", "subscript"]

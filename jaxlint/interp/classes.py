@@ -1,0 +1,179 @@
+"""Classes of the project: attribute search along the bases, binding, and how instances are made."""
+
+import libcst as cst
+
+from jaxlint.interp.engine import Argument, Arguments, ClassRecord, Engine, Frame
+from jaxlint.interp.heap import base_of
+from jaxlint.interp.values import (
+    NOTHING,
+    UNKNOWN,
+    Class,
+    Function,
+    Instance,
+    Library,
+    Method,
+    Object,
+    Partial,
+    Property,
+    Stream,
+    Transformed,
+    Value,
+    join,
+    of,
+)
+
+MAX_BASES = 24
+
+
+def mro(engine: Engine, cls: Class) -> list[Class | Library]:
+    """The class, its project bases and library bases, depth first without repeats."""
+    known = engine.bases_of.get(cls)
+    if known is not None:
+        return known
+    out: list[Class | Library] = []
+    todo: list[Object] = [cls]
+    while todo and len(out) < MAX_BASES:
+        obj = todo.pop(0)
+        if isinstance(obj, Class):
+            if obj in out:
+                continue
+            out.append(obj)
+            record = engine.classes.get(obj)
+            if record is not None:
+                bases = [o for b in record.bases for o in b.objects]
+                todo = bases + todo
+        elif isinstance(obj, Library) and obj not in out:
+            out.append(obj)
+    engine.bases_of[cls] = out
+    return out
+
+
+def find_in_class(engine: Engine, cls: Class, name: str) -> Value | None:
+    """An attribute found on the class or the nearest project base; None where there is none."""
+    for base in mro(engine, cls):
+        if isinstance(base, Class):
+            record = engine.classes.get(base)
+            if record is not None:
+                engine.heap.reads.add((record.scope.number, name))
+            value = None if record is None else record.scope.names.get(name)
+            if value is not None:
+                return value
+    return None
+
+
+def class_attribute(frame: Frame, node: cst.CSTNode, found: Value, receiver: Value | None, cls: Class) -> Value:
+    """What an attribute of a class is when reached through an instance (`receiver`) or the class itself (None)."""
+    out = NOTHING
+    for obj in found.objects:
+        match obj:
+            case Function() | Partial() | Transformed() if receiver is not None:
+                out = join(out, of(Method(obj, receiver)))
+            case Property(function, "static"):
+                out = join(out, function)
+            case Property(function, "class"):
+                for inner in function.objects:
+                    out = join(out, of(Method(inner, of(cls))))
+            case Property(function, how) if receiver is not None and how in {"property", "cached"}:
+                for inner in function.objects:
+                    out = join(out, frame.engine.call(frame, node, of(Method(inner, receiver)), ()))
+            case Property(function, _):
+                out = join(out, function)
+            case _:
+                out = join(out, of(obj))
+    if found.kind or found.unknown:
+        out = join(out, Value(found.kind, unknown=found.unknown, const=found.const, origin=found.origin))
+    return out
+
+
+def all_fields(engine: Engine, cls: Class) -> list[tuple[str, cst.BaseExpression | None, Class]]:
+    """The annotated fields of a dataclass-like class, those of its bases first."""
+    out: dict[str, tuple[str, cst.BaseExpression | None, Class]] = {}
+    for base in reversed(mro(engine, cls)):
+        if isinstance(base, Class) and base in engine.classes:
+            for name, annotation in engine.classes[base].fields:
+                out[name] = (name, annotation, base)
+    return list(out.values())
+
+
+def instantiate(frame: Frame, node: cst.CSTNode, cls: Class, arguments: Arguments) -> Value:
+    """Call a project class: an instance by the place where it is made, its __init__ or its fields run."""
+    engine = frame.engine
+    record = engine.classes.get(cls)
+    if record is None:
+        return UNKNOWN
+    instance = Instance(cls, frame.place(node), frame.scope.number)
+    if instance not in record.instances:
+        record.instances.append(instance)
+        for base in mro(engine, cls):
+            if isinstance(base, Class):
+                engine.instances.setdefault(base, []).append(instance)
+    receiver = of(instance)
+    init = find_in_class(engine, cls, "__init__")
+    if init is not None:
+        engine.call(frame, node, class_attribute(frame, node, init, receiver, cls), arguments)
+        return receiver
+    _fill_fields(frame, instance, cls, arguments)
+    after = find_in_class(engine, cls, "__post_init__")
+    if after is not None:
+        engine.call(frame, node, class_attribute(frame, node, after, receiver, cls), ())
+    if any(isinstance(b, Library) and b.name in {"flax.linen.Module"} for b in mro(engine, cls)):
+        setup = find_in_class(engine, cls, "setup")
+        if setup is not None:
+            engine.call(frame, node, class_attribute(frame, node, setup, receiver, cls), ())
+    return receiver
+
+
+def _fill_fields(frame: Frame, instance: Instance, cls: Class, arguments: Arguments) -> None:
+    engine = frame.engine
+    fields = [name for name, _, _ in all_fields(engine, cls)]
+    at = 0
+    for a in arguments:
+        if a.keyword is not None:
+            engine.heap.write(instance, a.keyword, a.value)
+        elif a.star:
+            rest = fields[at:] if a.star == "*" else fields
+            from jaxlint.interp.heap import element_of
+
+            for name in rest:
+                engine.heap.write(instance, name, element_of(engine.heap, a.value) if a.star == "*" else UNKNOWN)
+        elif at < len(fields):
+            engine.heap.write(instance, fields[at], a.value)
+            at += 1
+
+
+def make_record(frame: Frame, node: cst.CSTNode, names: tuple[str, ...]) -> Value:
+    """A class with the given fields and nothing else: namedtuple and its like."""
+    engine = frame.engine
+    cls = Class(frame.place(node), frame.scope.number)
+    if cls not in engine.classes:
+        scope = engine.new_scope(frame.scope.number, "class")
+        fields = tuple((n, None) for n in names)
+        engine.classes[cls] = ClassRecord(cls, node, frame.module, scope, (), fields, ())
+    return of(cls)
+
+
+def instantiate_unknown(frame: Frame, node: cst.CSTNode, cls: Class) -> None:
+    """Make an instance of a class that the project never makes: its parameters are unknown."""
+    engine = frame.engine
+    init = find_in_class(engine, cls, "__init__")
+    arguments: list[Argument] = []
+    if init is not None:
+        arguments = [Argument(Value(objects=frozenset((Stream(UNKNOWN),))), None, None, "*")]
+    instantiate(frame, node, cls, arguments)
+    if init is None:
+        instance = Instance(cls, frame.place(node), frame.scope.number)
+        for name, annotation, owner in all_fields(engine, cls):
+            value = UNKNOWN
+            if annotation is not None:
+                from jaxlint.interp.annotations import field_meaning
+
+                value = field_meaning(frame, engine.classes[owner], annotation)
+            engine.heap.write(instance, name, value)
+
+
+def receivers(engine: Engine, cls: Class) -> list[Object]:
+    """The known instances of a class or of a class below it."""
+    return engine.instances.get(cls, [])
+
+
+__all__ = ["Argument", "base_of", "class_attribute", "find_in_class", "instantiate", "mro", "receivers"]

@@ -1,0 +1,77 @@
+"""Definitions: functions with their defaults and decorators, classes with their bases and bodies."""
+
+import libcst as cst
+
+from jaxlint.interp.engine import Argument, ClassRecord, Frame
+from jaxlint.interp.heat import Pace
+from jaxlint.interp.values import Class, Function, Method, Partial, Property, Transformed, Value, of
+
+
+def define_function(frame: Frame, node: cst.FunctionDef) -> Value:
+    """The value of a function definition, its decorators applied."""
+    engine = frame.engine
+    cls = frame.defining_class
+    info = frame.module.function(node, cls.place if cls is not None else None)
+    engine.by_place[info.place] = info
+    function = Function(info.place, frame.scope.number)
+    known = engine.defined_in.setdefault(info.place, [])
+    if frame.scope.number not in known:
+        known.append(frame.scope.number)
+    for p in info.parameters:
+        if p.default is not None:
+            engine.heap.write(function, f"default {p.name}", engine.evaluate(frame, p.default))
+    value = of(function)
+    for decorator in reversed(node.decorators):
+        decorating = engine.evaluate(frame, decorator.decorator)
+        decorated = engine.call(frame, decorator.decorator, decorating, [Argument(value, node)])
+        if _replaces(decorated):
+            value = decorated
+    return value
+
+
+def _replaces(value: Value) -> bool:
+    """A decorator that the analysis cannot follow is taken to hand on its function."""
+    return any(isinstance(o, Function | Transformed | Property | Partial | Method) or o.__class__.__name__ == "LibraryObject" for o in value.objects)
+
+
+def define_class(frame: Frame, node: cst.ClassDef) -> Value:
+    """The value of a class definition: its body run in a scope of its own."""
+    engine = frame.engine
+    place = frame.place(node)
+    cls = Class(place, frame.scope.number)
+    bases = tuple(engine.evaluate(frame, b.value) for b in node.bases)
+    record = engine.classes.get(cls)
+    if record is None:
+        scope = engine.new_scope(frame.scope.number, "class")
+        record = ClassRecord(cls, node, frame.module, scope, bases, _fields(node), ())
+        engine.classes[cls] = record
+        engine.bases_of.pop(cls, None)
+    if record.bases != bases:
+        engine.bases_of.clear()
+    record.bases = bases
+    inner = type(frame)(
+        engine=engine,
+        activation=frame.activation,
+        scope=record.scope,
+        module=frame.module,
+        mode=frame.mode,
+        state=type(frame.state)(),
+        depth=frame.depth,
+        pace=Pace.ONCE,
+        defining_class=cls,
+        caller=frame.caller,
+    )
+    engine.execute(inner, node.body)
+    decorators = tuple(engine.evaluate(frame, d.decorator) for d in node.decorators)
+    record.decorators = decorators
+    return of(cls)
+
+
+def _fields(node: cst.ClassDef) -> tuple[tuple[str, cst.BaseExpression | None], ...]:
+    out: list[tuple[str, cst.BaseExpression | None]] = []
+    for line in node.body.body:
+        if isinstance(line, cst.SimpleStatementLine):
+            for statement in line.body:
+                if isinstance(statement, cst.AnnAssign) and isinstance(statement.target, cst.Name):
+                    out.append((statement.target.value, statement.annotation.annotation))
+    return tuple(out)

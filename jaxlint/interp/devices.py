@@ -1,0 +1,108 @@
+"""Placement: on which device or sharding an array was put, and where operands of different placement meet."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import libcst as cst
+
+from jaxlint.interp import effects
+from jaxlint.interp.engine import Argument, Call, Frame, handler
+from jaxlint.interp.heap import leaves
+from jaxlint.interp.heat import Pace
+from jaxlint.interp.values import (
+    NONE,
+    UNKNOWN,
+    LibraryObject,
+    Transformed,
+    Tuple,
+    Value,
+    constant,
+    of,
+)
+from jaxlint.kinds import Kind
+from jaxlint.sites import Operation
+
+DEFAULT = "default"
+_DEVICES = 8
+"""How many devices the analysis tells apart; a program's further ones are not known."""
+
+
+@handler("devices")
+def _devices(call: Call) -> Value:
+    """jax.devices(): each device by its index."""
+    if call.arguments:
+        return UNKNOWN
+    return of(Tuple(tuple(of(LibraryObject("jax.Device", (constant(n),))) for n in range(_DEVICES))))
+
+
+def meet(frame: Frame, node: cst.CSTNode, operands: Sequence[tuple[Value, cst.CSTNode | None]]) -> str:
+    """The placement of a result whose operands are these; notes a copy between devices."""
+    if frame.staged:
+        return ""
+    arrays = [(v, at) for v, at in operands if v.kind & Kind.DEVICE]
+    committed = {v.placement for v, _ in arrays if v.placement not in {"", DEFAULT}}
+    if len(committed) == 1:
+        (target,) = committed
+        strays = [(v, at) for v, at in arrays if v.placement == DEFAULT and v.kind.must_be(Kind.DEVICE)]
+        if strays and target != "device:0" and target.startswith("device:"):
+            effects.record(frame, node, Operation.MIXED_DEVICES, None, strays)
+        return target
+    if committed:
+        return ""
+    return DEFAULT if all(v.placement == DEFAULT for v, _ in arrays) else ""
+
+
+def compiled_call(call: Call, obj: Transformed, arguments: Sequence[Argument]) -> None:
+    """Note copies between devices that a compiled call makes of its arguments."""
+    frame = call.frame
+    if obj.option("in_shardings") is not None:
+        strays = [
+            (v, a.node)
+            for a in arguments
+            for v in leaves(frame.engine.heap, a.value, 2)
+            if v.kind.must_be(Kind.DEVICE) and v.placement == DEFAULT
+        ]
+        if strays:
+            effects.record(frame, call.node, Operation.RESHARD, None, strays)
+        return
+    found = [(v, a.node) for a in arguments for v in leaves(frame.engine.heap, a.value, 2)]
+    meet(frame, call.node, found)
+
+
+def placement_of(target: Value) -> str:
+    """The placement that the second argument of device_put means."""
+    if target.none_only or target.is_nothing:
+        return DEFAULT
+    for obj in target.objects:
+        if isinstance(obj, LibraryObject):
+            if obj.name == "jax.Device" and obj.parts and obj.parts[0].const:
+                return f"device:{obj.parts[0].const[0]}"
+            if obj.name.startswith("jax.sharding.") and len(target.objects) == 1:
+                return f"sharding:{obj.place}"
+    return ""
+
+
+def put(call: Call) -> Value:
+    """device_put: an explicit upload or move."""
+    from jaxlint.interp.transforms import upload_result
+
+    frame = call.frame
+    value = call.argument(0, "x") or UNKNOWN
+    where = placement_of(call.argument(1, "device", "sharding") or NONE)
+    if not frame.staged:
+        found = leaves(frame.engine.heap, value)
+        host = [v for v in found if v.kind & Kind.NUMPY]
+        arrays = [v for v in found if v.kind.must_be(Kind.DEVICE)]
+        if host:
+            effects.record(frame, call.node, Operation.EXPLICIT_UPLOAD, "jax.device_put", ((host[0], call.node),))
+        if arrays and where not in {"", DEFAULT} and all(v.placement == where for v in arrays):
+            if frame.pace in {Pace.LOOPED, Pace.LOOPED_GATED}:
+                effects.record(frame, call.node, Operation.REDUNDANT_PUT, "jax.device_put", ((arrays[0], call.node),))
+    kind = Kind.TRACER if frame.staged or value.kind.must_be(Kind.TRACER) else Kind.DEVICE
+    out = upload_result(frame, call.node, value, kind)
+    return placed(out, where)
+
+
+def placed(value: Value, where: str) -> Value:
+    """The value with the placement of its own arrays set."""
+    return replace(value, placement=where) if value.kind & Kind.DEVICE else value

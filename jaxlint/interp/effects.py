@@ -1,0 +1,139 @@
+"""From an operation with its operands to a site: what is read, uploaded or leaked, and how sure that is."""
+
+from collections.abc import Iterable, Sequence
+
+import libcst as cst
+
+from jaxlint.interp.engine import Frame, Mode, RawSite
+from jaxlint.interp.heap import is_container, leaves
+from jaxlint.interp.heat import Pace
+from jaxlint.interp.values import Token, Value
+from jaxlint.kinds import ARRAY, HOST, Kind
+from jaxlint.sites import Confidence, Operation
+
+Operands = Sequence[tuple[Value, cst.CSTNode | None]]
+
+
+def record(
+    frame: Frame,
+    node: cst.CSTNode,
+    operation: Operation,
+    callee: str | None,
+    operands: Operands = (),
+    *,
+    traced: bool = False,
+    confidence: Confidence = Confidence.HIGH,
+    detail: str = "",
+    pace: Pace | None = None,
+) -> None:
+    """Note a site of this activation; the same site seen again keeps the surer reading."""
+    if frame.guards and operation in _TRANSFERS:
+        _swallowed(frame, node, operation, callee)
+    key = (frame.place(node).number, operation)
+    old = frame.activation.sites.get(key)
+    if old is not None and old.confidence > confidence:
+        return
+    frame.activation.sites[key] = RawSite(
+        frame.module, node, operation, callee, tuple(operands), pace or frame.pace, traced, confidence, detail
+    )
+
+
+_TRANSFERS = frozenset(Operation) - {o for o in Operation if o.value.startswith("guard")} - {
+    Operation.MASK, Operation.LEAK, Operation.CACHE, Operation.EXPLICIT_FETCH, Operation.EXPLICIT_UPLOAD,
+    Operation.SCALAR_OPERAND, Operation.CREATE,
+}  # fmt: skip
+_SWALLOWING_CALLS = {"numpy.array_equal", "numpy.array_equiv"}
+
+
+def _swallowed(frame: Frame, node: cst.CSTNode, operation: Operation, callee: str | None) -> None:
+    """A strict guard would stop this transfer; note whoever keeps its error from the program."""
+    if not any(g.level.startswith("disallow") for g in frame.guards):
+        return
+    if operation is Operation.LOG or callee in _SWALLOWING_CALLS:
+        record(frame, node, Operation.GUARD_SWALLOWED, callee)
+    for held in frame.handlers:
+        key = (held.module.place(held.node).number, Operation.GUARD_SWALLOWED)
+        held.frame.activation.sites.setdefault(
+            key, RawSite(held.module, held.node, Operation.GUARD_SWALLOWED, None, (), held.frame.pace, False, Confidence.HIGH)
+        )
+
+
+def sureness(value: Value, kind: Kind) -> Confidence:
+    """How sure it is that the value is in `kind`: LOW after a guess, MEDIUM where another reading is possible."""
+    if value.origin is not None and value.origin.guess:
+        return Confidence.LOW
+    if value.kind.must_be(kind) and not value.unknown:
+        return Confidence.HIGH
+    return Confidence.MEDIUM
+
+
+def is_fetched(frame: Frame, tokens: frozenset[Token]) -> bool:
+    """True if a host copy of the array is known to exist: of itself or of the whole that it is a part of."""
+    fetched = frame.state.fetched
+    return bool(tokens) and all(any(t[:n] in fetched for n in range(1, len(t) + 1)) for t in tokens)
+
+
+def mark_fetched(frame: Frame, value: Value) -> None:
+    """Remember that the array has a host copy from here on."""
+    frame.state.fetched.update(value.tokens)
+
+
+def reading(
+    frame: Frame,
+    node: cst.CSTNode,
+    operation: Operation,
+    callee: str | None,
+    operands: Operands,
+    *,
+    deep: bool = False,
+    containers_only: bool = False,
+    detail: str = "",
+) -> bool:
+    """The operation reads its operands on the host. True if it made a site."""
+    device: list[tuple[Value, cst.CSTNode | None]] = []
+    tracers: list[tuple[Value, cst.CSTNode | None]] = []
+    fresh: list[Value] = []
+    for value, at in operands:
+        found = leaves(frame.engine.heap, value) if deep else [value]
+        for leaf in found:
+            if containers_only and leaf is value and leaf.kind:
+                continue
+            if leaf.kind & Kind.TRACER and not leaf.unknown:
+                tracers.append((leaf, at))
+            elif leaf.kind & Kind.DEVICE and not is_fetched(frame, leaf.tokens):
+                device.append((leaf, at))
+                fresh.append(leaf)
+    for leaf in fresh:
+        mark_fetched(frame, leaf)
+    if tracers:
+        sure = max(sureness(v, Kind.TRACER) for v, _ in tracers)
+        record(frame, node, operation, callee, tracers, traced=True, confidence=sure, detail=detail)
+    elif device:
+        sure = max(sureness(v, Kind.DEVICE) for v, _ in device)
+        pace = Pace.ONCE if frame.staged else None
+        record(frame, node, operation, callee, device, confidence=sure, detail=detail, pace=pace)
+    return bool(tracers or device)
+
+
+def host_data(frame: Frame, value: Value) -> Kind:
+    """What an upload of the value would carry: NUMPY for host arrays, PYTHON for lists of numbers, nothing else."""
+    if value.kind.must_be(Kind.NUMPY):
+        return Kind.NUMPY
+    if value.kind & ARRAY:
+        return Kind(0)
+    if not is_container(value):
+        return Kind.NUMPY if value.kind & Kind.NUMPY else Kind(0)
+    kind = Kind(0)
+    for leaf in leaves(frame.engine.heap, value):
+        if leaf.const and isinstance(leaf.const[0], str | bytes):
+            continue
+        kind |= leaf.kind
+    if kind & ARRAY:
+        return kind & Kind.NUMPY
+    return kind & HOST
+
+
+def upload_sureness(frame: Frame, values: Iterable[Value]) -> Confidence:
+    """How sure an upload is. Code that nobody in the project calls may run under jit, where it would be a constant."""
+    sure = max((sureness(v, HOST) for v in values), default=Confidence.LOW)
+    return min(sure, Confidence.LOW) if frame.mode is Mode.OPEN else sure

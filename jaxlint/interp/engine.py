@@ -1,0 +1,421 @@
+"""The engine: frames, scopes, activations and the tables through which the parts of the interpreter meet.
+
+`expressions`, `flow`, `calls` and the handlers register here and reach each other only through the engine, so that
+imports go one way. The engine knows neither a construct of Python nor a function of a library.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from enum import Enum
+
+import libcst as cst
+
+from jaxlint.interp.heap import Heap
+from jaxlint.interp.heat import Pace
+from jaxlint.interp.models import Models
+from jaxlint.interp.program import FunctionInfo, Module, Project
+from jaxlint.interp.values import (
+    NOTHING,
+    UNKNOWN,
+    Class,
+    Library,
+    Object,
+    Origin,
+    Place,
+    Token,
+    Value,
+    join,
+)
+from jaxlint.sites import Confidence, Operation
+
+MAX_DEPTH = 24
+MAX_CONTEXTS = 8
+STEPS_PER_ROOT = 400_000
+
+
+class Mode(Enum):
+    """How the code of a frame runs. STAGED: under jit and its like, every jnp result is a tracer. OPEN: nobody in the
+    project calls it, so that it may run in either way."""
+
+    EAGER = "eager"
+    STAGED = "staged"
+    OPEN = "open"
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """An argument of a call. `keyword` is None for positional ones; `star` is "*" or "**" for unpacked ones."""
+
+    value: Value
+    node: cst.CSTNode | None = None
+    keyword: str | None = None
+    star: str = ""
+
+
+Arguments = Sequence[Argument]
+
+
+@dataclass(slots=True)
+class State:
+    """What holds at a point of a function: the values of its names and the arrays whose host copy exists.
+
+    A dotted name ("self.loss") is what was last assigned to an attribute here; where it is absent the heap answers.
+    """
+
+    names: dict[str, Value] = field(default_factory=dict)
+    fetched: set[Token] = field(default_factory=set)
+    alive: bool = True
+
+    def copy(self) -> "State":
+        """A state that changes on its own."""
+        return State(dict(self.names), set(self.fetched), self.alive)
+
+    def take(self, other: "State") -> None:
+        """Become `other`."""
+        self.names, self.fetched, self.alive = other.names, other.fetched, other.alive
+
+    def merge(self, other: "State") -> bool:
+        """Become the join of both; True if that changed anything."""
+        if not other.alive:
+            return False
+        if not self.alive:
+            self.take(other.copy())
+            return True
+        changed = False
+        names = self.names
+        for name in [n for n in names if "." in n and n not in other.names]:
+            del names[name]
+        for name, value in other.names.items():
+            old = names.get(name)
+            if old is None:
+                if "." not in name:
+                    names[name] = value
+                    changed = True
+            elif old is not value:
+                new = join(old, value)
+                if new != old:
+                    changed = True
+                names[name] = new
+        if not self.fetched <= other.fetched:
+            self.fetched &= other.fetched
+        return changed
+
+
+@dataclass(slots=True, eq=False)
+class Scope:
+    """The names of a module, function or class as others see them: each the join of all its assignments."""
+
+    number: int
+    parent: int | None
+    kind: str
+    names: dict[str, Value] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class RawSite:
+    """A site before its position and heat are known."""
+
+    module: Module
+    node: cst.CSTNode
+    operation: Operation
+    callee: str | None
+    operands: tuple[tuple[Value, cst.CSTNode | None], ...]
+    pace: Pace
+    traced: bool
+    confidence: Confidence
+    detail: str = ""
+
+
+@dataclass(slots=True, eq=False)
+class Activation:
+    """One function (or module) run with one set of abstract arguments; its number is also its scope's."""
+
+    number: int
+    info: FunctionInfo | None
+    module: Module
+    result: Value = NOTHING
+    yielded: Value = NOTHING
+    result_fetched: bool = False
+    fetched_parameters: frozenset[Token] = frozenset()
+    finished_pass: int = -1
+    running: bool = False
+    pace: Pace | None = None
+    guarded: bool = False
+    gave_up: bool = False
+    recursive: bool = False
+    growths: int = 0
+    parameters: dict[str, Value] = field(default_factory=dict)
+    reads: set[tuple[object, str | None]] = field(default_factory=set)
+    calls: set[tuple[int, Pace]] = field(default_factory=set)
+    sites: dict[tuple[int, Operation], RawSite] = field(default_factory=dict)
+
+
+@dataclass(slots=True, eq=False)
+class Frame:
+    """The running of an activation."""
+
+    engine: "Engine"
+    activation: Activation
+    scope: Scope
+    module: Module
+    mode: Mode
+    state: State
+    info: FunctionInfo | None = None
+    depth: int = 0
+    pace: Pace = Pace.ONCE
+    receiver: Value | None = None
+    defining_class: Class | None = None
+    guards: tuple["Guard", ...] = ()
+    inherited_guards: int = 0
+    breaks: list[State] = field(default_factory=list)
+    continues: list[State] = field(default_factory=list)
+    handlers: list["Handler"] = field(default_factory=list)
+    caller: "Frame | None" = None
+    trace_start: bool = False
+    loop_names: frozenset[str] | set[str] = frozenset()
+    loop_bound: frozenset[str] = frozenset()
+
+    @property
+    def staged(self) -> bool:
+        """True where every jnp result is a tracer."""
+        return self.mode is Mode.STAGED
+
+    @property
+    def trace_started_here(self) -> bool:
+        """True in the body of the traced function itself, not of those it calls."""
+        return self.trace_start
+
+    def place(self, node: cst.CSTNode) -> Place:
+        """The name of a node of this frame's module."""
+        return self.module.place(node)
+
+    def origin(self, node: cst.CSTNode, message: str, before: Value | None = None, *, guess: bool = False) -> Origin:
+        """A step of provenance at a node, after that of `before`."""
+        earlier = before.origin if before is not None else None
+        return Origin(self.module.place(node), message, earlier, guess or (earlier is not None and earlier.guess))
+
+    @contextmanager
+    def at_pace(self, inner: Pace) -> Iterator[None]:
+        """Run a block in a loop or behind a gate."""
+        before = self.pace
+        self.pace = before.then(inner)
+        try:
+            yield
+        finally:
+            self.pace = before
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """A transfer guard that is held: its directions and level, and where it was entered."""
+
+    directions: tuple[str, ...]
+    level: str
+    place: Place
+
+
+@dataclass(slots=True, eq=False)
+class Handler:
+    """A broad except clause around the running code, that would swallow a guard's error."""
+
+    node: cst.CSTNode
+    module: Module
+    frame: "Frame"
+
+
+class GaveUp(Exception):
+    """A function took more steps than it may."""
+
+
+Evaluator = Callable[[Frame, cst.CSTNode], Value]
+Executor = Callable[[Frame, cst.CSTNode], None]
+Handling = Callable[["Call"], Value]
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call of a library callable, as a handler sees it."""
+
+    frame: Frame
+    node: cst.CSTNode
+    name: str
+    arguments: Arguments
+    receiver: Value | None = None
+
+    @property
+    def engine(self) -> "Engine":
+        """The engine of the frame."""
+        return self.frame.engine
+
+    def argument(self, position: int, *keywords: str) -> Value | None:
+        """An argument by position (after the receiver) or by one of its keywords; None where it is not given."""
+        found = self.find(position, *keywords)
+        return None if found is None else found.value
+
+    def find(self, position: int, *keywords: str) -> Argument | None:
+        """Like `argument`, with the node."""
+        at = 0
+        for a in self.arguments:
+            if a.keyword is not None:
+                if a.keyword in keywords:
+                    return a
+            elif a.star:
+                if a.star == "*" and at <= position:
+                    return self._from_star(a, position - at)
+            elif at == position:
+                return a
+            else:
+                at += 1
+        return None
+
+    def _from_star(self, a: Argument, offset: int) -> Argument | None:
+        from_star = self.engine.unpack_star(a.value)
+        if from_star is None:
+            return None
+        return Argument(from_star[offset], a.node) if offset < len(from_star) else None
+
+    @property
+    def positional(self) -> list[Argument]:
+        """The positional arguments, stars included as they are."""
+        return [a for a in self.arguments if a.keyword is None and a.star != "**"]
+
+
+class Engine:
+    """The state of one analysis and the tables of what to do with each kind of node and library callable."""
+
+    def __init__(self, project: Project, models: Models) -> None:
+        self.project, self.models = project, models
+        self.heap = Heap()
+        self.scopes: list[Scope] = []
+        self.activations: list[Activation] = []
+        self.by_number: dict[int, Activation] = {}
+        self.by_key: dict[tuple[object, ...], Activation] = {}
+        self.contexts: dict[Place, int] = {}
+        self.classes: dict[Class, "ClassRecord"] = {}
+        self.bases_of: dict[Class, list[Class | Library]] = {}
+        self.instances: dict[Class, list[Object]] = {}
+        self.by_place: dict[Place, FunctionInfo] = {}
+        self.module_activations: dict[str, Activation] = {}
+        self.passes = 0
+        self.steps = 0
+        self.step_limit = STEPS_PER_ROOT
+        self.scope_version = 0
+        self.reached: set[Place] = set()
+        self.defined_in: dict[Place, list[int]] = {}
+        self.guards_made: dict[Place, tuple[Frame, cst.CSTNode, bool]] = {}
+        self.pinned_to_cpu: set[str] = set()
+
+    expressions: dict[type, Evaluator] = {}
+    statements: dict[type, Executor] = {}
+    handlers: dict[str, Handling] = {}
+
+    # The doors between the parts, set by the module that holds each.
+    call: Callable[[Frame, cst.CSTNode, Value, Arguments], Value]
+    attribute: Callable[[Frame, cst.CSTNode, Value, str], Value]
+    subscript: Callable[[Frame, cst.CSTNode, Value, Value, cst.CSTNode | None], Value]
+    run_module: Callable[[Module], Activation]
+    execute: Callable[[Frame, cst.CSTNode], None]
+    truth: Callable[[Frame, cst.CSTNode, Value], bool | None]
+    make_record: Callable[[Frame, cst.CSTNode, tuple[str, ...]], Value]
+
+    def evaluate(self, frame: Frame, node: cst.CSTNode) -> Value:
+        """The value of an expression in the frame's present state."""
+        self.steps += 1
+        if self.steps > self.step_limit:
+            raise GaveUp
+        evaluator = self.expressions.get(type(node))
+        return UNKNOWN if evaluator is None else evaluator(frame, node)
+
+    def unpack_star(self, value: Value) -> tuple[Value, ...] | None:
+        """The items of ``*value`` where their number is known."""
+        from jaxlint.interp.values import Tuple
+
+        if len(value.objects) == 1 and not value.kind and not value.unknown:
+            (obj,) = value.objects
+            if isinstance(obj, Tuple):
+                return obj.items
+        return None
+
+    def add_activation(self, activation: Activation) -> None:
+        """Take an activation into the books."""
+        self.activations.append(activation)
+        self.by_number[activation.number] = activation
+
+    def new_scope(self, parent: int | None, kind: str) -> Scope:
+        """A scope of its own number."""
+        scope = Scope(len(self.scopes), parent, kind)
+        self.scopes.append(scope)
+        return scope
+
+    def publish(self, scope: Scope, name: str, value: Value) -> None:
+        """Join an assignment into what others see of a scope."""
+        old = scope.names.get(name)
+        if old is None:
+            scope.names[name] = replace(value, tokens=frozenset()) if value.tokens else value
+            self.scope_version += 1
+            self.heap.changed.add((scope.number, name))
+            return
+        new = join(old, value)
+        if new != old:
+            scope.names[name] = replace(new, tokens=frozenset()) if new.tokens else new
+            self.scope_version += 1
+            self.heap.changed.add((scope.number, name))
+
+    def look_up(self, scope: Scope | None, name: str) -> Value | None:
+        """A name as seen from a scope outwards: classes are skipped, as Python does."""
+        while scope is not None:
+            if scope.kind != "class":
+                self.heap.reads.add((scope.number, name))
+                value = scope.names.get(name)
+                if value is not None:
+                    return value
+            scope = None if scope.parent is None else self.scopes[scope.parent]
+        return None
+
+
+@dataclass(slots=True, eq=False)
+class ClassRecord:
+    """A class of the project: its bases, attributes by name (in the scope), and how instances are made."""
+
+    cls: Class
+    node: cst.CSTNode
+    module: Module
+    scope: Scope
+    bases: tuple[Value, ...]
+    fields: tuple[tuple[str, cst.BaseExpression | None], ...]
+    decorators: tuple[Value, ...]
+    instances: list[Object] = field(default_factory=list)
+
+
+def expression(*types: type) -> Callable[[Evaluator], Evaluator]:
+    """Register an evaluator for node types."""
+
+    def register(fn: Evaluator) -> Evaluator:
+        for t in types:
+            Engine.expressions[t] = fn
+        return fn
+
+    return register
+
+
+def statement(*types: type) -> Callable[[Executor], Executor]:
+    """Register an executor for node types."""
+
+    def register(fn: Executor) -> Executor:
+        for t in types:
+            Engine.statements[t] = fn
+        return fn
+
+    return register
+
+
+def handler(*names: str) -> Callable[[Handling], Handling]:
+    """Register what a model's `handler` names mean."""
+
+    def register(fn: Handling) -> Handling:
+        for name in names:
+            Engine.handlers[name] = fn
+        return fn
+
+    return register

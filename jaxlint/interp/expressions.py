@@ -1,0 +1,633 @@
+"""Expressions: one function a kind of node, each giving the value and noting the sites of the operation."""
+
+from collections.abc import Sequence as Seq
+from dataclasses import replace
+
+import libcst as cst
+
+from jaxlint.interp import devices, effects
+from jaxlint.interp.engine import Argument, Engine, Frame, expression
+from jaxlint.interp.heap import ANY, KEYS, element_of, is_container, values_of
+from jaxlint.interp.heat import Pace
+from jaxlint.interp.library import display, fresh_array
+from jaxlint.interp.narrowing import narrow
+from jaxlint.interp.scopes import assign_name, read_name
+from jaxlint.interp.values import (
+    NONE,
+    NOTHING,
+    NULL,
+    NUMPY,
+    PYTHON,
+    UNKNOWN,
+    Function,
+    Library,
+    Mapping,
+    Object,
+    Sequence,
+    Stream,
+    Tuple,
+    Value,
+    constant,
+    join,
+    of,
+    without_none,
+)
+from jaxlint.kinds import ARRAY, Kind
+from jaxlint.sites import Operation
+
+_BOOLEAN_RESULT = (cst.BitAnd, cst.BitOr, cst.BitXor)
+
+
+@expression(cst.Integer, cst.Float, cst.Imaginary)
+def _number(frame: Frame, node: cst.CSTNode) -> Value:
+    assert isinstance(node, cst.Integer | cst.Float | cst.Imaginary)
+    text = node.value.replace("_", "")
+    try:
+        if isinstance(node, cst.Integer):
+            return constant(int(text, 0)) if len(text) < 20 else PYTHON
+        return constant(float(text)) if isinstance(node, cst.Float) else PYTHON
+    except ValueError:
+        return PYTHON
+
+
+@expression(cst.SimpleString)
+def _string(frame: Frame, node: cst.CSTNode) -> Value:
+    assert isinstance(node, cst.SimpleString)
+    if len(node.value) > 200:
+        return constant("")
+    try:
+        return constant(node.evaluated_value)
+    except (ValueError, SyntaxError):
+        return constant("")
+
+
+@expression(cst.ConcatenatedString)
+def _strings(frame: Frame, node: cst.CSTNode) -> Value:
+    assert isinstance(node, cst.ConcatenatedString)
+    frame.engine.evaluate(frame, node.left)
+    frame.engine.evaluate(frame, node.right)
+    return constant("")
+
+
+@expression(cst.FormattedString)
+def _fstring(frame: Frame, node: cst.CSTNode) -> Value:
+    assert isinstance(node, cst.FormattedString)
+    for part in node.parts:
+        if isinstance(part, cst.FormattedStringExpression):
+            _format_field(frame, part)
+    return constant("")
+
+
+def _format_field(frame: Frame, part: cst.FormattedStringExpression) -> None:
+    value = frame.engine.evaluate(frame, part.expression)
+    for inner in part.format_spec or ():
+        if isinstance(inner, cst.FormattedStringExpression):
+            _format_field(frame, inner)
+    effects.reading(frame, part.expression, Operation.FORMAT, "f-string", [(value, part.expression)], deep=True)
+
+
+@expression(cst.Name)
+def _name(frame: Frame, node: cst.CSTNode) -> Value:
+    assert isinstance(node, cst.Name)
+    match node.value:
+        case "None":
+            return NONE
+        case "True":
+            return constant(True)
+        case "False":
+            return constant(False)
+    return read_name(frame, node.value)
+
+
+@expression(cst.Ellipsis)
+def _ellipsis(frame: Frame, node: cst.CSTNode) -> Value:
+    return PYTHON
+
+
+@expression(cst.Attribute)
+def _attribute(frame: Frame, node: cst.CSTNode) -> Value:
+    assert isinstance(node, cst.Attribute)
+    engine = frame.engine
+    base = engine.evaluate(frame, node.value)
+    refined = _refined(frame, node, base)
+    return engine.attribute(frame, node, base, node.attr.value) if refined is None else refined
+
+
+def _refined(frame: Frame, node: cst.Attribute, base: Value) -> Value | None:
+    if isinstance(node.value, cst.Name):
+        return frame.state.names.get(f"{node.value.value}.{node.attr.value}")
+    return None
+
+
+@expression(cst.Subscript)
+def _subscript(frame: Frame, node: cst.CSTNode) -> Value:
+    assert isinstance(node, cst.Subscript)
+    base = frame.engine.evaluate(frame, node.value)
+    index, at = evaluate_index(frame, node.slice)
+    return frame.engine.subscript(frame, node, base, index, at)
+
+
+def evaluate_index(frame: Frame, elements: Seq[cst.SubscriptElement]) -> tuple[Value, cst.CSTNode | None]:
+    """The value of what stands in square brackets; a slice is `Library("slice")` with its bounds as a tuple's items."""
+    found: list[Value] = []
+    for element in elements:
+        part = element.slice
+        if isinstance(part, cst.Index):
+            found.append(frame.engine.evaluate(frame, part.value))
+        else:
+            bounds = (part.lower, part.upper, part.step)
+            values = tuple(NONE if b is None else frame.engine.evaluate(frame, b) for b in bounds)
+            found.append(of(Library("slice"), Tuple(values)))
+    if len(elements) == 1:
+        part = elements[0].slice
+        return found[0], part.value if isinstance(part, cst.Index) else part
+    return of(Tuple(tuple(found))), None
+
+
+_PRECEDENCE = (Kind.TRACER, Kind.DEVICE, Kind.NUMPY, Kind.PYTHON)
+_COMBINED: dict[tuple[Kind, Kind], Kind] = {}
+
+
+def combined(a: Kind, b: Kind) -> Kind:
+    """Where the result of arithmetic lives: each pair of places gives the stronger of the two."""
+    known = _COMBINED.get((a, b))
+    if known is None:
+        known = Kind(0)
+        for x in a:
+            for y in b:
+                known |= next(k for k in _PRECEDENCE if k in (x, y))
+        _COMBINED[a, b] = known
+    return known
+
+
+def arithmetic(
+    frame: Frame, node: cst.CSTNode, left: Value, right: Value, nodes: tuple[cst.CSTNode, cst.CSTNode], sign: str
+) -> Value:
+    """The value of a binary operation on arrays and scalars; notes uploads of NumPy data and of scalars."""
+    left, right = without_none(left), without_none(right)
+    kind = combined(left.kind, right.kind)
+    unknown = left.unknown or right.unknown
+    if left.kind and not right.kind and not right.objects and right.unknown:
+        kind |= left.kind & ARRAY
+    if right.kind and not left.kind and not left.objects and left.unknown:
+        kind |= right.kind & ARRAY
+    if (left.objects or right.objects) and (left.kind | right.kind) & ARRAY:
+        kind |= (left.kind | right.kind) & ARRAY
+    if not kind & ARRAY:
+        if not kind and unknown:
+            return UNKNOWN
+        return Value(kind, unknown=unknown, boolean=left.boolean and right.boolean)
+    _mixed(frame, node, left, right, nodes)
+    message = f"the result of {sign!r} with a device array is a device array"
+    firm = kind & ARRAY == kind and (left.known(kind) or right.known(kind))
+    out = fresh_array(frame, node, kind, message)
+    source = left if left.kind & ARRAY else right
+    if source.origin is not None:
+        out = replace(out, origin=frame.origin(node, message, source))
+    boolean = left.boolean and right.boolean
+    placement = devices.meet(frame, node, ((left, nodes[0]), (right, nodes[1])))
+    return replace(out, boolean=boolean, unknown=unknown and not firm and not kind & ARRAY == kind, placement=placement)
+
+
+def _mixed(
+    frame: Frame, node: cst.CSTNode, left: Value, right: Value, nodes: tuple[cst.CSTNode, cst.CSTNode]
+) -> None:
+    if frame.staged or (left.kind | right.kind) & Kind.TRACER:
+        return
+    for host, device, at in ((left, right, nodes[0]), (right, left, nodes[1])):
+        if not device.kind & Kind.DEVICE:
+            continue
+        if host.kind & Kind.NUMPY and not host.kind & Kind.DEVICE:
+            sure = min(effects.upload_sureness(frame, [host]), effects.sureness(device, Kind.DEVICE))
+            effects.record(frame, node, Operation.MIXED, None, ((host, at),), confidence=sure)
+        elif host.known(Kind.PYTHON):
+            effects.record(frame, node, Operation.SCALAR_OPERAND, None, ((host, at),))
+
+
+@expression(cst.BinaryOperation)
+def _binary(frame: Frame, node: cst.CSTNode) -> Value:
+    assert isinstance(node, cst.BinaryOperation)
+    left = frame.engine.evaluate(frame, node.left)
+    right = frame.engine.evaluate(frame, node.right)
+    return binary(frame, node, left, right, node.operator, (node.left, node.right))
+
+
+def binary(
+    frame: Frame,
+    node: cst.CSTNode,
+    left: Value,
+    right: Value,
+    operator: cst.CSTNode,
+    nodes: tuple[cst.CSTNode, cst.CSTNode],
+) -> Value:
+    """A binary operation of any operator, strings, lists and tuples included."""
+    name = type(operator).__name__.removesuffix("Assign")
+    if name == "Modulo" and left.const and isinstance(left.const[0], str):
+        effects.reading(frame, node, Operation.FORMAT, "%", [(right, nodes[1])], deep=True)
+        return constant("")
+    if name == "Multiply":
+        for text, number, at in ((left, right, nodes[1]), (right, left, nodes[0])):
+            if (text.const and isinstance(text.const[0], str)) or (is_container(text) and not text.kind):
+                effects.reading(frame, node, Operation.INDEX, None, [(number, at)])
+                return replace(text, const=("",) if text.const else ())
+    if name == "Add" and left.objects and right.objects:
+        joined = _concatenated(frame, node, left, right)
+        if joined is not None:
+            return joined
+    if left.const and right.const and not left.objects and not right.objects:
+        folded = _fold(name, left.const[0], right.const[0])
+        if folded is not None:
+            return folded
+    if name in {"BitAnd", "BitOr", "BitXor"} and left.objects and right.objects and not left.kind and not right.kind:
+        return join(left, right)
+    return arithmetic(frame, node, left, right, nodes, _SIGNS.get(name, name))
+
+
+_SIGNS = {
+    "Add": "+", "Subtract": "-", "Multiply": "*", "Divide": "/", "FloorDivide": "//", "Modulo": "%", "Power": "**",
+    "MatrixMultiply": "@", "BitAnd": "&", "BitOr": "|", "BitXor": "^", "LeftShift": "<<", "RightShift": ">>",
+}  # fmt: skip
+
+
+def _fold(name: str, a: object, b: object) -> Value | None:
+    if isinstance(a, str) and isinstance(b, str):
+        return constant(a + b) if name == "Add" and len(a) + len(b) < 200 else constant("")
+    if type(a) is int and type(b) is int and abs(a) < 1 << 31 and abs(b) < 1 << 31:
+        match name:
+            case "Add":
+                return constant(a + b)
+            case "Subtract":
+                return constant(a - b)
+            case "Multiply":
+                return constant(a * b)
+    return None
+
+
+def _concatenated(frame: Frame, node: cst.CSTNode, left: Value, right: Value) -> Value | None:
+    a, b = next(iter(left.objects)), next(iter(right.objects))
+    if isinstance(a, Tuple) and isinstance(b, Tuple) and len(left.objects) == len(right.objects) == 1:
+        return of(Tuple(a.items + b.items)) if len(a.items) + len(b.items) <= 16 else None
+    if is_container(left) and is_container(right):
+        heap = frame.engine.heap
+        seq = Sequence(frame.place(node), frame.scope.number)
+        heap.write(seq, ANY, join(element_of(heap, left), element_of(heap, right)))
+        return of(seq)
+    return None
+
+
+@expression(cst.UnaryOperation)
+def _unary(frame: Frame, node: cst.CSTNode) -> Value:
+    assert isinstance(node, cst.UnaryOperation)
+    value = frame.engine.evaluate(frame, node.expression)
+    if isinstance(node.operator, cst.Not):
+        truth = frame.engine.truth(frame, node.expression, value)
+        return PYTHON if truth is None else constant(not truth)
+    if isinstance(node.operator, cst.Minus) and value.const and type(value.const[0]) in (int, float):
+        number = value.const[0]
+        return constant(-number) if isinstance(number, int | float) else PYTHON
+    if value.kind & ARRAY:
+        out = fresh_array(frame, node, value.kind, "a device array, negated")
+        return replace(out, origin=value.origin or out.origin, boolean=value.boolean, unknown=value.unknown)
+    return replace(value, const=(), tokens=frozenset())
+
+
+@expression(cst.BooleanOperation)
+def _boolean(frame: Frame, node: cst.CSTNode) -> Value:
+    assert isinstance(node, cst.BooleanOperation)
+    engine = frame.engine
+    left = engine.evaluate(frame, node.left)
+    truth = engine.truth(frame, node.left, left)
+    is_and = isinstance(node.operator, cst.And)
+    if truth is not None and truth != is_and:
+        return left
+    after_left = frame.state.copy()
+    narrow(frame, node.left, positive=is_and)
+    right = engine.evaluate(frame, node.right)
+    frame.state.merge(after_left)
+    if truth is not None:
+        return right
+    return join(left if is_and else without_none(left), right)
+
+
+@expression(cst.Comparison)
+def _comparison(frame: Frame, node: cst.CSTNode) -> Value:
+    assert isinstance(node, cst.Comparison)
+    engine = frame.engine
+    left, left_node = engine.evaluate(frame, node.left), node.left
+    chained = len(node.comparisons) > 1
+    out = NOTHING
+    for n, target in enumerate(node.comparisons):
+        right = engine.evaluate(frame, target.comparator)
+        value = _compare(frame, node, target.operator, left, right, (left_node, target.comparator))
+        if chained and n < len(node.comparisons) - 1:
+            effects.reading(frame, node, Operation.REDUCE, "chained comparison", [(value, node)])
+            value = replace(value, const=())
+        out = value if not chained else join(out, value)
+        left, left_node = right, target.comparator
+    return out
+
+
+def _compare(
+    frame: Frame,
+    node: cst.CSTNode,
+    operator: cst.BaseCompOp,
+    left: Value,
+    right: Value,
+    nodes: tuple[cst.BaseExpression, cst.BaseExpression],
+) -> Value:
+    if isinstance(operator, cst.Is | cst.IsNot):
+        return _identity(left, right, isinstance(operator, cst.IsNot))
+    if isinstance(operator, cst.In | cst.NotIn):
+        return _membership(frame, node, left, right, nodes)
+    if left.const and right.const and isinstance(operator, cst.Equal | cst.NotEqual):
+        a, b = left.const[0], right.const[0]
+        if isinstance(a, str | int | bool | None) and isinstance(b, str | int | bool | None) and a != "" and b != "":
+            return constant((a == b) is isinstance(operator, cst.Equal))
+    if left.const and right.const and isinstance(left.const[0], int) and isinstance(right.const[0], int):
+        return PYTHON
+    if (left.objects or right.objects) and not (left.kind | right.kind) & ARRAY:
+        if left.unknown or right.unknown:
+            return UNKNOWN
+        return Value(Kind.PYTHON | ((left.kind | right.kind) & Kind.NUMPY))
+    out = arithmetic(frame, node, left, right, nodes, "comparison")
+    return replace(out, boolean=bool(out.kind & (ARRAY | Kind.NUMPY)), const=())
+
+
+def _identity(left: Value, right: Value, negated: bool) -> Value:
+    for a, b in ((left, right), (right, left)):
+        if b.none_only:
+            if a.none_only:
+                return constant(not negated)
+            if NULL not in a.objects and not a.unknown and not a.is_nothing:
+                return constant(negated)
+    return PYTHON
+
+
+def _membership(
+    frame: Frame, node: cst.CSTNode, left: Value, right: Value, nodes: tuple[cst.BaseExpression, cst.BaseExpression]
+) -> Value:
+    operands: list[tuple[Value, cst.CSTNode | None]] = []
+    for obj in right.objects:
+        if isinstance(obj, Sequence | Tuple | Stream):
+            element = element_of(frame.engine.heap, of(obj))
+            if left.kind & ARRAY or element.kind & ARRAY:
+                operands = [(left, nodes[0]), (element, nodes[1])]
+    if right.kind & ARRAY:
+        operands = [(arithmetic(frame, node, left, right, nodes, "in"), node)]
+    if operands:
+        effects.reading(frame, node, Operation.REDUCE, "in", operands)
+    return PYTHON
+
+
+@expression(cst.IfExp)
+def _conditional(frame: Frame, node: cst.CSTNode) -> Value:
+    assert isinstance(node, cst.IfExp)
+    engine = frame.engine
+    test = engine.evaluate(frame, node.test)
+    truth = engine.truth(frame, node.test, test)
+    before = frame.state.copy()
+    out = NOTHING
+    if truth is not False:
+        narrow(frame, node.test, positive=True)
+        out = engine.evaluate(frame, node.body)
+    after = frame.state
+    frame.state = before
+    if truth is not True:
+        narrow(frame, node.test, positive=False)
+        out = join(out, engine.evaluate(frame, node.orelse))
+        after.merge(frame.state)
+    frame.state = after
+    return out
+
+
+@expression(cst.NamedExpr)
+def _walrus(frame: Frame, node: cst.CSTNode) -> Value:
+    assert isinstance(node, cst.NamedExpr)
+    value = frame.engine.evaluate(frame, node.value)
+    if isinstance(node.target, cst.Name):
+        assign_name(frame, node.target.value, value)
+    return value
+
+
+@expression(cst.Tuple)
+def _tuple(frame: Frame, node: cst.CSTNode) -> Value:
+    assert isinstance(node, cst.Tuple)
+    items = _elements(frame, node.elements)
+    if items is None:
+        return of(Stream(_joined_elements(frame, node.elements)))
+    return of(Tuple(items))
+
+
+def _elements(frame: Frame, elements: Seq[cst.BaseElement]) -> tuple[Value, ...] | None:
+    out: list[Value] = []
+    for element in elements:
+        value = frame.engine.evaluate(frame, element.value)
+        if isinstance(element, cst.StarredElement):
+            items = frame.engine.unpack_star(value)
+            if items is None:
+                return None
+            out.extend(items)
+        else:
+            out.append(value)
+    return tuple(out) if len(out) <= 32 else None
+
+
+def _joined_elements(frame: Frame, elements: Seq[cst.BaseElement]) -> Value:
+    out = NOTHING
+    for element in elements:
+        value = frame.engine.evaluate(frame, element.value)
+        out = join(out, element_of(frame.engine.heap, value) if isinstance(element, cst.StarredElement) else value)
+    return out
+
+
+@expression(cst.List, cst.Set)
+def _list(frame: Frame, node: cst.CSTNode) -> Value:
+    assert isinstance(node, cst.List | cst.Set)
+    heap = frame.engine.heap
+    seq = Sequence(frame.place(node), frame.scope.number, "list" if isinstance(node, cst.List) else "set")
+    if len(node.elements) > 64:
+        for element in node.elements[:64]:
+            heap.write(seq, ANY, frame.engine.evaluate(frame, element.value))
+        return of(seq)
+    items = _elements(frame, node.elements)
+    if items is None:
+        heap.write(seq, ANY, _joined_elements(frame, node.elements))
+    else:
+        for n, item in enumerate(items):
+            heap.write(seq, str(n), item)
+    return of(seq)
+
+
+@expression(cst.Dict)
+def _dict(frame: Frame, node: cst.CSTNode) -> Value:
+    assert isinstance(node, cst.Dict)
+    heap, engine = frame.engine.heap, frame.engine
+    found = Mapping(frame.place(node), frame.scope.number)
+    for element in node.elements[:256]:
+        value = engine.evaluate(frame, element.value)
+        if isinstance(element, cst.DictElement):
+            store_item(frame, found, engine.evaluate(frame, element.key), value)
+        else:
+            merge_mapping(frame, found, value)
+    return of(found)
+
+
+def store_item(frame: Frame, target: Object, key: Value, value: Value) -> None:
+    """Write one item of a dict or list."""
+    heap = frame.engine.heap
+    if key.const and isinstance(key.const[0], str | int) and key.const[0] != "":
+        heap.write(target, str(key.const[0]), value)
+    else:
+        heap.write(target, KEYS, replace(key, const=(), tokens=frozenset()))
+        heap.write(target, ANY, value)
+
+
+def merge_mapping(frame: Frame, target: Object, value: Value) -> None:
+    """Write all items of a mapping value into `target` (``**value``, dict.update)."""
+    heap = frame.engine.heap
+    from jaxlint.interp.heap import base_of, field_names, read
+
+    for obj in value.objects:
+        if isinstance(base_of(obj), Mapping):
+            for name in field_names(heap, obj):
+                part = read(heap, obj, name)
+                if part is not None:
+                    heap.write(target, name, part)
+        else:
+            heap.write(target, ANY, element_of(heap, of(obj)))
+    if value.kind or value.unknown:
+        heap.write(target, ANY, Value(value.kind, unknown=value.unknown, origin=value.origin))
+
+
+@expression(cst.Lambda)
+def _lambda(frame: Frame, node: cst.CSTNode) -> Value:
+    assert isinstance(node, cst.Lambda)
+    info = frame.module.function(node, None)
+    frame.engine.by_place[info.place] = info
+    return of(Function(info.place, frame.scope.number))
+
+
+@expression(cst.ListComp, cst.SetComp, cst.GeneratorExp, cst.DictComp)
+def _comprehension(frame: Frame, node: cst.CSTNode) -> Value:
+    assert isinstance(node, cst.ListComp | cst.SetComp | cst.GeneratorExp | cst.DictComp)
+    heap = frame.engine.heap
+    saved = dict(frame.state.names)
+    key = NOTHING
+    for _ in range(2):
+        element, key = _turns(frame, node, node.for_in)
+    names = frame.state.names
+    for name in _bound_names(node.for_in):
+        if name in saved:
+            names[name] = saved[name]
+        else:
+            names.pop(name, None)
+    if isinstance(node, cst.GeneratorExp):
+        return of(Stream(element))
+    if isinstance(node, cst.DictComp):
+        found = Mapping(frame.place(node), frame.scope.number)
+        heap.write(found, KEYS, replace(key, const=()))
+        heap.write(found, ANY, element)
+        return of(found)
+    seq = Sequence(frame.place(node), frame.scope.number, "list" if isinstance(node, cst.ListComp) else "set")
+    heap.write(seq, ANY, element)
+    return of(seq)
+
+
+def _bound_names(comp: cst.CompFor) -> set[str]:
+    from jaxlint.interp.program import bind
+
+    names: set[str] = set()
+    inner: cst.CompFor | None = comp
+    while inner is not None:
+        bind(inner.target, names)
+        inner = inner.inner_for_in
+    return names
+
+
+def _turns(frame: Frame, node: cst.BaseComp, comp: cst.CompFor) -> tuple[Value, Value]:
+    engine = frame.engine
+    iterable = engine.evaluate(frame, comp.iter)
+    place = frame.place(comp)
+    token = (place, frame.activation.number)
+    frame.state.fetched = {t for t in frame.state.fetched if t[0] != place}
+    from jaxlint.interp.assignment import assign
+    from jaxlint.interp.iteration import iterated, loop_pace
+
+    element = iterated(frame, comp.iter, iterable, token)
+    with frame.at_pace(loop_pace(frame, comp.iter, iterable)):
+        assign(frame, comp.target, element)
+        for test in comp.ifs:
+            engine.truth(frame, test.test, engine.evaluate(frame, test.test))
+            narrow(frame, test.test, positive=True)
+        if comp.inner_for_in is not None:
+            return _turns(frame, node, comp.inner_for_in)
+        if isinstance(node, cst.DictComp):
+            key = engine.evaluate(frame, node.key)
+            return engine.evaluate(frame, node.value), key
+        assert isinstance(node, cst.BaseSimpleComp)
+        return engine.evaluate(frame, node.elt), NOTHING
+
+
+@expression(cst.Await)
+def _await(frame: Frame, node: cst.CSTNode) -> Value:
+    assert isinstance(node, cst.Await)
+    value = frame.engine.evaluate(frame, node.expression)
+    note_suspension(frame, node)
+    return value
+
+
+@expression(cst.Yield)
+def _yield(frame: Frame, node: cst.CSTNode) -> Value:
+    assert isinstance(node, cst.Yield)
+    value = NONE
+    if isinstance(node.value, cst.From):
+        iterable = frame.engine.evaluate(frame, node.value.item)
+        value = element_of(frame.engine.heap, iterable)
+    elif node.value is not None:
+        value = frame.engine.evaluate(frame, node.value)
+    frame.activation.yielded = join(frame.activation.yielded, value)
+    note_suspension(frame, node)
+    return UNKNOWN
+
+
+def note_suspension(frame: Frame, node: cst.CSTNode) -> None:
+    """A yield or await under a guard of this very frame leaves the guard on for others."""
+    own = [g for g in frame.guards if g.place.path == frame.module.path and frame.place(node).path == g.place.path]
+    if own and frame.info is not None and len(frame.guards) > frame.inherited_guards:
+        effects.record(frame, node, Operation.GUARD_YIELD, None)
+
+
+@expression(cst.Call)
+def _call(frame: Frame, node: cst.CSTNode) -> Value:
+    assert isinstance(node, cst.Call)
+    engine = frame.engine
+    callee = engine.evaluate(frame, node.func)
+    arguments = []
+    for arg in node.args:
+        value = engine.evaluate(frame, arg.value)
+        keyword = arg.keyword.value if arg.keyword is not None else None
+        if arg.star == "*" and (items := engine.unpack_star(value)) is not None:
+            arguments.extend(Argument(v, arg.value) for v in items)
+        elif arg.star == "**" and (known := _known_keywords(frame, value)) is not None:
+            arguments.extend(Argument(v, arg.value, k) for k, v in known.items())
+        else:
+            arguments.append(Argument(value, arg.value, keyword, arg.star))
+    return engine.call(frame, node, callee, arguments)
+
+
+def _known_keywords(frame: Frame, value: Value) -> dict[str, Value] | None:
+    from jaxlint.interp.heap import field_names, read
+
+    if len(value.objects) != 1 or value.kind or value.unknown:
+        return None
+    (obj,) = value.objects
+    if not isinstance(obj, Mapping):
+        return None
+    names = field_names(frame.engine.heap, obj)
+    if ANY in names or KEYS in names:
+        return None
+    return {n: v for n in names if (v := read(frame.engine.heap, obj, n)) is not None}
+
+
+__all__ = ["Engine", "binary", "combined", "display", "evaluate_index", "merge_mapping", "store_item", "values_of"]
+_ = NUMPY

@@ -1,0 +1,143 @@
+"""Frameworks on top of JAX whose objects carry functions and state: flax, optax, equinox, haiku."""
+
+from dataclasses import replace
+
+from jaxlint.interp.engine import Argument, Call, handler
+from jaxlint.interp.heap import base_of, field_names, moved, read
+from jaxlint.interp.library import fresh
+from jaxlint.interp.values import (
+    NOTHING,
+    UNKNOWN,
+    Instance,
+    LibraryObject,
+    Method,
+    Object,
+    Tuple,
+    Value,
+    join,
+    of,
+)
+from jaxlint.kinds import Kind
+
+
+def _kind(call: Call) -> Kind:
+    from jaxlint.interp.transforms import any_tracer
+
+    values = [a.value for a in call.arguments]
+    return Kind.TRACER if call.frame.staged or any_tracer(call.frame, values) else Kind.DEVICE
+
+
+@handler("module_init")
+def _module_init(call: Call) -> Value:
+    """Module.init: a tree of parameters."""
+    value = fresh(call, _kind(call), "the initialised parameters are device arrays")
+    if call.name.endswith("with_output"):
+        return of(Tuple((_applied(call, 1), value)))
+    return value
+
+
+@handler("module_apply")
+def _module_apply(call: Call) -> Value:
+    """Module.apply: the method run with the given arguments; with mutable collections also their new state."""
+    from jaxlint.interp.transforms import upload_sites_eager
+
+    upload_sites_eager(call)
+    result = _applied(call, 1)
+    mutable = call.argument(1_000, "mutable")
+    if mutable is not None and mutable.const != (False,) and not mutable.none_only:
+        state = fresh(call, _kind(call), "the new state of the collections is on the device")
+        return of(Tuple((result, state)))
+    return result
+
+
+def _applied(call: Call, skip: int) -> Value:
+    kind = _kind(call)
+    rest = [a for a in call.arguments[skip:] if a.keyword not in {"rngs", "mutable", "method", "capture_intermediates"}]
+    chosen = call.argument(1_000, "method")
+    out = NOTHING
+    receiver = call.receiver or UNKNOWN
+    for obj in receiver.objects:
+        if isinstance(base_of(obj), Instance):
+            if chosen is not None and not chosen.none_only and not chosen.const:
+                method = chosen
+                bound = Value()
+                for m in chosen.objects:
+                    bound = join(bound, of(m if isinstance(m, Method) else Method(m, of(obj))))
+                method = bound
+            else:
+                name = str(chosen.const[0]) if chosen is not None and chosen.const and chosen.const[0] else "__call__"
+                method = call.engine.attribute(call.frame, call.node, of(obj), name)
+            if method.objects:
+                out = join(out, call.engine.call(call.frame, call.node, method, rest))
+    if out.is_nothing or (out.unknown and not out.objects):
+        return fresh(call, kind, "a module's output is a device array")
+    located = moved(out, kind)
+    return replace(located, kind=located.kind | (kind if out.unknown else Kind(0)), unknown=False)
+
+
+@handler("train_state_create")
+def _train_state_create(call: Call) -> Value:
+    """TrainState.create(apply_fn=..., params=..., tx=...): an object with those fields, the optimiser's state, a step."""
+    state = LibraryObject("flax.training.train_state.TrainState", (), call.frame.place(call.node))
+    heap = call.engine.heap
+    for a in call.arguments:
+        if a.keyword is not None:
+            heap.write(state, a.keyword, a.value)
+    kind = _kind(call)
+    for name in ("step", "opt_state"):
+        heap.write(state, name, Value(kind, origin=call.frame.origin(call.node, f"TrainState.{name} is on the device")))
+    return of(state)
+
+
+@handler("apply_gradients")
+def _apply_gradients(call: Call) -> Value:
+    """state.apply_gradients(grads=...): the same state with its arrays on the device."""
+    receiver = call.receiver or UNKNOWN
+    for obj in receiver.objects:
+        for a in call.arguments:
+            if a.keyword is not None and a.keyword not in {"grads", "value"}:
+                call.engine.heap.write(obj, a.keyword, a.value)
+    return replace(moved(receiver, _kind(call)), tokens=frozenset())
+
+
+@handler("bind_module")
+def _bind_module(call: Call) -> Value:
+    return call.receiver or UNKNOWN
+
+
+@handler("transform_functions")
+def _transform_functions(call: Call) -> Value:
+    """haiku.transform: an object whose init gives parameters and whose apply runs the function."""
+    return of(LibraryObject(f"{call.name}.Transformed", (call.argument(0, "f") or UNKNOWN,), call.frame.place(call.node)))
+
+
+@handler("transformed_apply")
+def _transformed_apply(call: Call) -> Value:
+    kind = _kind(call)
+    out = NOTHING
+    with_state = "with_state" in call.name
+    skip = 3 if with_state else 2
+    for obj in (call.receiver or UNKNOWN).objects:
+        if isinstance(obj, LibraryObject) and obj.parts:
+            rest = [replace(a) for a in call.arguments[skip:]]
+            out = join(out, call.engine.call(call.frame, call.node, obj.parts[0], rest))
+    if out.is_nothing or (out.unknown and not out.objects):
+        out = fresh(call, kind)
+    else:
+        out = replace(moved(out, kind), unknown=False)
+    return of(Tuple((out, fresh(call, kind)))) if with_state else out
+
+
+@handler("merge_module")
+def _merge_module(call: Call) -> Value:
+    """eqx.combine, nnx.merge: the structure of the first argument."""
+    return call.argument(0) or UNKNOWN
+
+
+def copied(call: Call, obj: Object) -> dict[str, Value]:
+    """The fields of an object."""
+    heap = call.engine.heap
+    return {n: v for n in field_names(heap, obj) if (v := read(heap, obj, n)) is not None}
+
+
+_ = Argument

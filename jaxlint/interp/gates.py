@@ -1,0 +1,104 @@
+"""Gates: the tests by which loops do something only now and then ("every n steps", first turn, debug flags)."""
+
+import enum
+import re
+from collections.abc import Iterator
+
+import libcst as cst
+
+from jaxlint.interp.engine import Frame
+from jaxlint.interp.program import children
+
+
+class Gate(enum.Enum):
+    """What a test says about how often its branches run."""
+
+    NONE = 0
+    PASSED = 1  # the branch taken when the test holds is rare
+    FAILED = 2  # the other one is
+
+
+_RARE_NAME = re.compile(r"(^|_)(debug|verbose|dry_run|should_\w+|is_last\w*|is_first\w*)($|_)|every|interval|(^|_)freq", re.I)
+_CLOCK = re.compile(r"(^|_)(time|perf_counter|monotonic|now|elapsed|last_\w*time|clock)($|_)|time$", re.I)
+
+
+def gate_of(frame: Frame, test: cst.BaseExpression) -> Gate:
+    """Which branch of a test runs rarely inside a loop, by the usual forms of periodic work."""
+    if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
+        if _is_modulo(test.expression):
+            return Gate.PASSED
+        return {Gate.PASSED: Gate.FAILED, Gate.FAILED: Gate.PASSED, Gate.NONE: Gate.NONE}[gate_of(frame, test.expression)]
+    if isinstance(test, cst.BooleanOperation):
+        sides = (gate_of(frame, test.left), gate_of(frame, test.right))
+        wanted = Gate.PASSED if isinstance(test.operator, cst.And) else Gate.FAILED
+        if wanted in sides:
+            return wanted
+        other = Gate.FAILED if wanted is Gate.PASSED else Gate.PASSED
+        return other if sides == (other, other) else _either(sides)
+    if _is_modulo(test):
+        return Gate.FAILED
+    if isinstance(test, cst.Comparison) and len(test.comparisons) == 1:
+        return _comparison(frame, test)
+    if isinstance(test, cst.Name | cst.Attribute | cst.Call):
+        return Gate.PASSED if _RARE_NAME.search(_last_name(test)) else Gate.NONE
+    return Gate.NONE
+
+
+def _either(sides: tuple[Gate, Gate]) -> Gate:
+    # `step % n == 0 or step == last`: rare as long as both sides are.
+    return sides[0] if sides[0] is sides[1] else Gate.NONE
+
+
+def _is_modulo(node: cst.CSTNode) -> bool:
+    return isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Modulo) and not isinstance(
+        node.left, cst.SimpleString | cst.ConcatenatedString
+    )
+
+
+def _comparison(frame: Frame, test: cst.Comparison) -> Gate:
+    target = test.comparisons[0]
+    sides = (test.left, target.comparator)
+    if any(_is_modulo(n) for side in sides for n in _walk(side)):
+        if isinstance(target.operator, cst.Equal):
+            return Gate.PASSED
+        if isinstance(target.operator, cst.NotEqual | cst.GreaterThan):
+            return Gate.FAILED
+        return Gate.PASSED
+    if isinstance(target.operator, cst.Equal | cst.In) and any(_is_counter(frame, s) for s in sides):
+        return Gate.PASSED
+    if isinstance(target.operator, cst.NotEqual) and any(_is_counter(frame, s) for s in sides):
+        return Gate.FAILED
+    if isinstance(target.operator, cst.GreaterThan | cst.GreaterThanEqual | cst.LessThan | cst.LessThanEqual):
+        if any(_is_time_difference(s) for s in sides):
+            return Gate.PASSED
+        if any(isinstance(s, cst.Name | cst.Attribute) and _RARE_NAME.search(_last_name(s)) for s in sides):
+            return Gate.PASSED
+    return Gate.NONE
+
+
+def _walk(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    yield node
+    for child in children(node):
+        yield from _walk(child)
+
+
+def _is_counter(frame: Frame, node: cst.BaseExpression) -> bool:
+    return any(isinstance(n, cst.Name) and n.value in frame.loop_names for n in _walk(node)) and not any(
+        isinstance(n, cst.Call | cst.Attribute | cst.Subscript) for n in _walk(node)
+    )
+
+
+def _is_time_difference(node: cst.BaseExpression) -> bool:
+    if not (isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Subtract)):
+        return False
+    return any(
+        isinstance(n, cst.Name | cst.Attribute) and _CLOCK.search(_last_name(n)) for n in _walk(node)
+    )
+
+
+def _last_name(node: cst.CSTNode) -> str:
+    if isinstance(node, cst.Call):
+        return _last_name(node.func)
+    if isinstance(node, cst.Attribute):
+        return node.attr.value
+    return node.value if isinstance(node, cst.Name) else ""

@@ -1,0 +1,199 @@
+"""JAX's own transfer guard in the source: how it is made, held, lifted, and what slips past it."""
+
+import libcst as cst
+
+from jaxlint.interp import effects
+from jaxlint.interp.engine import Call, Frame, Guard, Handler, handler
+from jaxlint.interp.values import NONE, UNKNOWN, Function, Library, LibraryObject, Transformed, Value, of
+from jaxlint.sites import Operation
+
+LEVELS = ("allow", "log", "disallow", "log_explicit", "disallow_explicit")
+STRICT = ("disallow", "disallow_explicit")
+DIRECTIONS = ("host_to_device", "device_to_device", "device_to_host")
+_GUARD = "jax.transfer_guard"
+_VARIABLE = "JAX_TRANSFER_GUARD_"
+_PLATFORM_VARIABLES = ("JAX_PLATFORMS", "JAX_PLATFORM_NAME")
+_PLATFORM_OPTIONS = ("jax_platforms", "jax_platform_name")
+_BROAD = ("Exception", "BaseException", "RuntimeError", "JaxRuntimeError", "XlaRuntimeError")
+
+
+@handler("transfer_guard")
+def _transfer_guard(call: Call) -> Value:
+    frame = call.frame
+    level = call.argument(0, "new_val", "level")
+    _check_level(frame, call.node, level)
+    if frame.staged and frame.trace_started_here:
+        effects.record(frame, call.node, Operation.GUARD_TRACED, call.name)
+    text = level.const[0] if level is not None and level.const else "?"
+    strict = any(g.level in STRICT for g in frame.guards)
+    if strict and text in {None, "allow"}:
+        effects.record(frame, call.node, Operation.GUARD_LIFTED, call.name, detail=str(text))
+    return of(LibraryObject(call.name, (level or UNKNOWN,), frame.place(call.node)))
+
+
+def _check_level(frame: Frame, node: cst.CSTNode, level: Value | None) -> None:
+    if level is not None and level.const:
+        text = level.const[0]
+        if isinstance(text, str) and text and text not in LEVELS or isinstance(text, bool):
+            effects.record(frame, node, Operation.GUARD_LEVEL, None, detail=str(text))
+
+
+def _guards_in(value: Value) -> list[LibraryObject]:
+    return [o for o in value.objects if isinstance(o, LibraryObject) and o.name.startswith(_GUARD)]
+
+
+def entered(frame: Frame, node: cst.CSTNode, value: Value) -> Guard | None:
+    """The guard that a with-item enters, if it is one; notes a second entering of one object and a blind test."""
+    for obj in _guards_in(value):
+        level = obj.parts[0].const[0] if obj.parts and obj.parts[0].const else None
+        direction = obj.name.removeprefix(_GUARD).lstrip("_")
+        directions = (direction,) if direction in DIRECTIONS else DIRECTIONS
+        place = frame.place(node)
+        made = frame.engine.guards_made
+        if obj.place is not None:
+            if obj.place in made and made[obj.place][2] and obj.place != place:
+                effects.record(frame, node, Operation.GUARD_REENTERED, obj.name)
+            if obj.place in made:
+                made[obj.place] = (*made[obj.place][:2], True)
+        if directions == ("device_to_host",) and level in STRICT and _blind(frame):
+            effects.record(frame, node, Operation.GUARD_CPU, obj.name)
+        return Guard(directions, str(level), place)
+    return None
+
+
+def _blind(frame: Frame) -> bool:
+    """A test, or a program pinned to the CPU: a fetch of a CPU buffer is never guarded."""
+    named = frame.info is not None and frame.info.name.startswith("test_")
+    return named or frame.module.path in frame.engine.pinned_to_cpu
+
+
+def discarded(frame: Frame, node: cst.CSTNode, value: Value) -> None:
+    """A guard made by an expression statement guards nothing."""
+    for obj in _guards_in(value):
+        if obj.place == frame.place(node):
+            effects.record(frame, node, Operation.GUARD_UNENTERED, obj.name)
+
+
+def assigned(frame: Frame, node: cst.Assign, value: Value) -> None:
+    """Remember a guard that is kept under a name, to see whether anything enters it."""
+    for obj in _guards_in(value):
+        if obj.place is not None and obj.place == frame.place(node.value):
+            frame.engine.guards_made.setdefault(obj.place, (frame, node.value, False))
+
+
+def suppressing(frame: Frame, node: cst.CSTNode, value: Value) -> Handler | None:
+    """The handler that ``contextlib.suppress(Exception)`` is."""
+    if isinstance(node, cst.Call) and any(
+        isinstance(o, LibraryObject) and o.name == "contextlib.suppress" for o in value.objects
+    ):
+        if any(_is_broad(arg.value) for arg in node.args):
+            return Handler(node, frame.module, frame)
+    return None
+
+
+def broad_handlers(frame: Frame, node: cst.Try | cst.TryStar) -> list[Handler]:
+    """The clauses of a try that would swallow a guard's error without a word."""
+    for clause in node.handlers:
+        if clause.type is None or _is_broad(clause.type):
+            return [] if _speaks(clause) else [Handler(clause, frame.module, frame)]
+    return []
+
+
+def _is_broad(node: cst.BaseExpression) -> bool:
+    if isinstance(node, cst.Tuple):
+        return any(_is_broad(e.value) for e in node.elements)
+    name = node.attr.value if isinstance(node, cst.Attribute) else node.value if isinstance(node, cst.Name) else ""
+    return name in _BROAD
+
+
+def _speaks(clause: cst.CSTNode) -> bool:
+    """True if the clause raises again or uses the exception that it caught."""
+    from jaxlint.interp.program import children
+
+    assert isinstance(clause, cst.ExceptHandler | cst.ExceptStarHandler)
+    name = clause.name.name.value if clause.name is not None and isinstance(clause.name.name, cst.Name) else None
+    todo: list[cst.CSTNode] = [clause.body]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, cst.Raise) or (isinstance(node, cst.Name) and node.value == name):
+            return True
+        todo.extend(children(node))
+    return False
+
+
+def body_of_guard(frame: Frame, node: cst.With) -> None:
+    """A guard around definitions alone covers no call."""
+    statements = node.body.body
+    if statements and all(_defines(s) for s in statements):
+        effects.record(frame, node.items[0].item, Operation.GUARD_DEFINITION, None)
+
+
+def _defines(node: cst.CSTNode) -> bool:
+    return isinstance(node, cst.FunctionDef | cst.ClassDef)
+
+
+def thread_started(frame: Frame, node: cst.CSTNode) -> None:
+    """Work is handed to another thread while a guard is held here."""
+    if any(g.level in LEVELS and g.level != "allow" for g in frame.guards):
+        effects.record(frame, node, Operation.GUARD_THREAD, None)
+
+
+def environment(frame: Frame, node: cst.CSTNode, base: Value, key: Value) -> None:
+    """A write to os.environ: direction-specific guard variables have no effect; a platform may be pinned."""
+    if not any(isinstance(o, Library) and o.name == "os.environ" for o in base.objects):
+        return
+    if key.const and isinstance(key.const[0], str):
+        variable(frame, node, key.const[0])
+
+
+def variable(frame: Frame, node: cst.CSTNode, name: str) -> None:
+    """Note a guard variable that JAX does not heed."""
+    if name.startswith(_VARIABLE):
+        effects.record(frame, node, Operation.GUARD_VARIABLE, None, detail=name)
+
+
+@handler("setenv")
+def _setenv(call: Call) -> Value:
+    key = call.argument(0, "key")
+    if key is not None and key.const and isinstance(key.const[0], str):
+        variable(call.frame, call.node, key.const[0])
+    return NONE
+
+
+@handler("config_update")
+def _config_update(call: Call) -> Value:
+    """jax.config.update: a guard level, or the platform."""
+    option, value = call.argument(0, "name"), call.argument(1, "val")
+    if option is not None and option.const and isinstance(option.const[0], str):
+        if option.const[0].startswith("jax_transfer_guard"):
+            _check_level(call.frame, call.node, value)
+        if option.const[0] in _PLATFORM_OPTIONS and value is not None and value.const == ("cpu",):
+            call.engine.pinned_to_cpu.add(call.frame.module.path)
+    return NONE
+
+
+@handler("decorate_guard")
+def _decorate_guard(call: Call) -> Value:
+    """A guard used as a decorator: around a generator it guards nothing but its making."""
+    function = call.argument(0, "f")
+    if function is None:
+        return UNKNOWN
+    for obj in function.objects:
+        if isinstance(obj, Function):
+            info = call.engine.by_place.get(obj.place)
+            if info is not None and (info.is_generator or info.is_async):
+                effects.record(call.frame, call.node, Operation.GUARD_YIELD, None)
+        elif isinstance(obj, Transformed):
+            effects.record(call.frame, call.node, Operation.GUARD_DEFINITION, None) if False else None
+    receiver = call.receiver
+    for made in _guards_in(receiver) if receiver is not None else ():
+        if made.place is not None and made.place in call.engine.guards_made:
+            call.engine.guards_made[made.place] = (*call.engine.guards_made[made.place][:2], True)
+    return function
+
+
+def pinning(frame: Frame, node: cst.CSTNode, base: Value, key: Value, value: Value) -> None:
+    """Remember a file that pins itself to the CPU through the environment."""
+    if any(isinstance(o, Library) and o.name == "os.environ" for o in base.objects):
+        if key.const and key.const[0] in _PLATFORM_VARIABLES and value.const == ("cpu",):
+            frame.engine.pinned_to_cpu.add(frame.module.path)

@@ -1,0 +1,213 @@
+"""The heap: what mutable things hold. Contents only grow (joins), so repeated passes reach a fixpoint."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from jaxlint.interp.values import (
+    NOTHING,
+    NULL,
+    UNKNOWN,
+    Function,
+    Instance,
+    Library,
+    LibraryObject,
+    Mapping,
+    Moved,
+    Object,
+    Sequence,
+    Stream,
+    Tuple,
+    Value,
+    join,
+    join_all,
+    widen,
+)
+from jaxlint.kinds import Kind
+
+ANY = "*"
+"""The field of a container's elements under keys that are not known."""
+KEYS = "**keys"
+"""The field of a dict's unknown keys."""
+MAX_LEAVES = 64
+
+
+class Heap:
+    """Fields of objects. `version` counts the writes that changed something.
+
+    `changed` are the places written with a change and `reads` those looked at since somebody last exchanged the sets:
+    an object and a field, or None for the set of its fields; the engine adds names of scopes by the scope's number.
+    """
+
+    def __init__(self) -> None:
+        self._fields: dict[Object, dict[str, Value]] = {}
+        self.version = 0
+        self.changed: set[tuple[object, str | None]] = set()
+        self.reads: set[tuple[object, str | None]] = set()
+
+    def write(self, obj: Object, field: str, value: Value) -> None:
+        """Join `value` into a field. Identities are dropped: what is read later may be another array."""
+        fields = self._fields.setdefault(obj, {})
+        old = fields.get(field)
+        value = widen(value) if old is not None else value
+        new = value if old is None else join(old, value)
+        if old is None or new != old:
+            fields[field] = replace(new, tokens=frozenset()) if new.tokens else new
+            self.version += 1
+            self.changed.add((obj, field))
+            if old is None:
+                self.changed.add((obj, None))
+
+    def field(self, obj: Object, field: str) -> Value | None:
+        """The field's value; None where it was never written."""
+        self.reads.add((obj, field))
+        fields = self._fields.get(obj)
+        return None if fields is None else fields.get(field)
+
+    def fields(self, obj: Object) -> dict[str, Value]:
+        """All fields of an object, those that start with a star included."""
+        self.reads.add((obj, None))
+        return self._fields.get(obj, {})
+
+
+def moved(value: Value, kind: Kind, *, everything: bool = False, guess: bool = False) -> Value:
+    """The value with its array leaves in `kind`: jit arguments, jit results, device_get, tree.map(np.asarray).
+
+    Strings, None, functions and classes stay. Plain Python scalars move too with `everything` (a jitted function's
+    arguments and results). What is unknown becomes a tree of unknown structure whose leaves are in `kind`.
+    """
+    if value.const and isinstance(value.const[0], str | bytes):
+        return value
+    movable = Kind.NUMPY | Kind.DEVICE | Kind.TRACER | (Kind.PYTHON if everything else Kind(0))
+    out = value.kind & ~movable
+    if value.kind & movable or (value.unknown and everything):
+        out |= kind
+    objects = frozenset(_moved_object(o, kind, everything, guess) for o in value.objects)
+    const = () if everything and value.kind & Kind.PYTHON else value.const
+    return Value(out, objects, value.unknown, const, value.boolean, value.origin)
+
+
+def _moved_object(obj: Object, kind: Kind, everything: bool, guess: bool) -> Object:
+    match obj:
+        case Tuple(items):
+            return Tuple(tuple(moved(v, kind, everything=everything, guess=guess) for v in items))
+        case Stream(element):
+            return Stream(moved(element, kind, everything=everything, guess=guess))
+        case Moved(base, _, _):
+            return Moved(base, kind, guess)
+        case Sequence() | Mapping() | Instance() | LibraryObject():
+            return Moved(obj, kind, guess)
+        case _:
+            return obj
+
+
+def read(heap: Heap, obj: Object, field: str) -> Value | None:
+    """A field of an object, seen through Moved."""
+    if isinstance(obj, Moved):
+        own = heap.field(obj, field)
+        below = read(heap, obj.base, field)
+        if below is not None:
+            below = moved(below, obj.kind, everything=not isinstance(obj.base, Instance), guess=obj.guess)
+        if own is None or below is None:
+            return own if below is None else below
+        return join(own, below)
+    return heap.field(obj, field)
+
+
+def base_of(obj: Object) -> Object:
+    """The object below Moved."""
+    return obj.base if isinstance(obj, Moved) else obj
+
+
+def field_names(heap: Heap, obj: Object) -> list[str]:
+    """The names of an object's fields, seen through Moved, in the order in which they were written."""
+    names = dict.fromkeys(heap.fields(base_of(obj)))
+    if isinstance(obj, Moved):
+        names.update(dict.fromkeys(heap.fields(obj)))
+    return list(names)
+
+
+def element_of(heap: Heap, value: Value, token: tuple[object, ...] | None = None) -> Value:
+    """What one turn of iteration over `value` yields. `token` identifies the row of an array."""
+    out = NOTHING
+    for obj in value.objects:
+        match base_of(obj):
+            case Tuple(items):
+                out = join(out, join_all(items))
+            case Stream(element):
+                out = join(out, element)
+            case Sequence():
+                out = join(out, join_all(_read_all(heap, obj)))
+            case Mapping():
+                keys = [n for n in field_names(heap, obj) if not n.startswith("*")]
+                if keys or read(heap, obj, KEYS) is not None:
+                    out = join(out, join(Value(Kind.PYTHON), heap.field(base_of(obj), KEYS) or NOTHING))
+            case Null_ if Null_ is NULL:
+                pass
+            case LibraryObject(_, parts, _) if parts:
+                out = join(out, element_of(heap, parts[0], token))
+            case _:
+                out = join(out, UNKNOWN)
+    if value.kind:
+        tokens = frozenset((token,)) if token and value.kind & (Kind.DEVICE | Kind.TRACER) else frozenset()
+        out = join(out, Value(value.kind, origin=value.origin, tokens=tokens, unknown=value.unknown))
+    elif value.unknown:
+        out = join(out, UNKNOWN)
+    return out
+
+
+def _read_all(heap: Heap, obj: Object) -> Iterator[Value]:
+    for name in field_names(heap, obj):
+        value = read(heap, obj, name)
+        if value is not None:
+            yield value
+
+
+def values_of(heap: Heap, obj: Object) -> Value:
+    """The join of a dict's values."""
+    return join_all(
+        v for n in field_names(heap, obj) if n != KEYS and (v := read(heap, obj, n)) is not None
+    )
+
+
+def leaves(heap: Heap, value: Value, depth: int = 5) -> list[Value]:
+    """The arrays and scalars inside a value, its containers searched, itself included: at most MAX_LEAVES."""
+    out: list[Value] = []
+    _collect(heap, value, depth, out, set())
+    return out
+
+
+def _collect(heap: Heap, value: Value, depth: int, out: list[Value], seen: set[Object]) -> None:
+    if len(out) >= MAX_LEAVES:
+        return
+    if value.kind:
+        out.append(value)
+    if depth == 0:
+        return
+    for obj in value.objects:
+        if obj in seen:
+            continue
+        parts: Iterable[Value]
+        match base_of(obj):
+            case Tuple(items):
+                parts = items
+            case Stream(element):
+                parts = (element,)
+            case Sequence() | Mapping() | Instance():
+                seen.add(obj)
+                parts = _read_all(heap, obj)
+            case LibraryObject(_, own, _):
+                parts = own
+            case _:
+                continue
+        for part in parts:
+            _collect(heap, part, depth - 1, out, seen)
+
+
+def is_container(value: Value) -> bool:
+    """True if the value may be a tuple, list, dict or iterator."""
+    return any(isinstance(base_of(o), Tuple | Sequence | Mapping | Stream) for o in value.objects)
+
+
+def is_callable(value: Value) -> bool:
+    """True if the value is a function of the project or a library."""
+    return any(isinstance(o, Function | Library) for o in value.objects)

@@ -1,0 +1,66 @@
+"""Heat: how often code runs. A small algebra of loops and "every n steps" tests, composed along calls."""
+
+import enum
+from collections.abc import Iterable, Mapping
+
+from jaxlint.sites import Heat
+
+
+class Pace(enum.Enum):
+    """What stands between the start of a function and a place in it.
+
+    ONCE: neither loop nor gate. GATED: an "every n steps" test, no loop. LOOPED: a loop, and no gate inside it.
+    LOOPED_GATED: a gate inside a loop. The same words describe how often a whole function runs.
+    """
+
+    ONCE = 0
+    GATED = 1
+    LOOPED_GATED = 2
+    LOOPED = 3
+
+    def then(self, inner: "Pace") -> "Pace":
+        """The pace of a place at `inner` in a function that runs at this pace."""
+        if inner is Pace.ONCE:
+            return self
+        if inner is Pace.GATED:
+            return Pace.GATED if self in {Pace.ONCE, Pace.GATED} else Pace.LOOPED_GATED
+        return inner
+
+    @property
+    def heat(self) -> Heat:
+        """The heat of code at this pace."""
+        if self is Pace.LOOPED:
+            return Heat.HOT
+        return Heat.PERIODIC if self is Pace.LOOPED_GATED else Heat.COLD
+
+
+_HOTTER = {Pace.GATED: 0, Pace.ONCE: 1, Pace.LOOPED_GATED: 2, Pace.LOOPED: 3}
+
+
+def hotter(a: Pace, b: Pace) -> Pace:
+    """The pace that runs more often."""
+    return a if _HOTTER[a] >= _HOTTER[b] else b
+
+
+def spread(
+    roots: Iterable[int], calls: Mapping[int, Iterable[tuple[int, Pace]]], fixed: Mapping[int, Pace]
+) -> dict[int, Pace]:
+    """The pace of each activation, from the roots along the calls (caller -> (callee, pace of the call)).
+
+    `fixed` are those that a comment decides: callers do not change them.
+    """
+    paces: dict[int, Pace] = {}
+    todo = []
+    for root in roots:
+        paces[root] = fixed.get(root, Pace.ONCE)
+        todo.append(root)
+    while todo:
+        caller = todo.pop()
+        for callee, local in calls.get(caller, ()):
+            pace = fixed[callee] if callee in fixed else paces[caller].then(local)
+            old = paces.get(callee)
+            new = pace if old is None else hotter(old, pace)
+            if new is not old:
+                paces[callee] = new
+                todo.append(callee)
+    return paces

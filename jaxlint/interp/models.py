@@ -1,0 +1,199 @@
+"""Knowledge of libraries, read from ``models/*.toml`` (form: models/README.md). Data in, frozen records out."""
+
+import tomllib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from jaxlint.errors import UserError
+from jaxlint.sites import Operation
+
+Positions = tuple[int | str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionModel:
+    """What a library callable does with its arguments; see models/README.md for each key."""
+
+    name: str
+    returns: str = "unknown"
+    reads: Positions = ()
+    reads_all: bool = False
+    operation: Operation | None = None
+    deep: bool = False
+    reads_containers: bool = False
+    unless: tuple[str, ...] = ()
+    only_arity: int | None = None
+    uploads: Positions = ()
+    uploads_all: bool = False
+    upload_operation: Operation | None = None
+    creates: bool = False
+    concrete: Positions = ()
+    value_shape: Positions = ()
+    boolean: bool = False
+    handler: str | None = None
+    traces: Positions = ()
+
+
+_KEYS = {
+    "names", "returns", "reads", "operation", "deep", "reads_containers", "unless", "only_arity", "uploads",
+    "upload_operation", "creates", "concrete", "value_shape", "boolean", "handler", "traces", "since", "until",
+}  # fmt: skip
+
+
+class Models:
+    """All models by canonical name. Look-ups are cached; `name` arguments are dotted names as imports resolve them."""
+
+    def __init__(self) -> None:
+        self._functions: dict[str, FunctionModel] = {}
+        self._families: dict[str, FunctionModel] = {}
+        self._attributes: dict[str, str] = {}
+        self._aliases: dict[str, str] = {}
+        self._canonical: dict[str, str] = {}
+        self._found: dict[str, FunctionModel | None] = {}
+        self.libraries: set[str] = set()
+
+    def add(self, data: dict[str, object], where: str) -> None:
+        """Add one parsed TOML document; `where` names it in errors. Raises UserError."""
+        for key in data:
+            if key not in {"alias", "function", "attribute"}:
+                raise UserError(f"{where}: unknown table {key!r}: alias, function or attribute")
+        for old, new in _table(data.get("alias", {}), where).items():
+            self._aliases[old] = str(new)
+            self.libraries.add(old.partition(".")[0])
+        for block in _blocks(data.get("function", []), where):
+            unknown = set(block) - _KEYS
+            if unknown:
+                raise UserError(f"{where}: unknown key {min(unknown)!r} in a [[function]] block")
+            for name in _names(block, where):
+                model = _function(name, block, where)
+                self.libraries.add(name.partition(".")[0])
+                if name.endswith(".*"):
+                    self._families[name[:-2]] = model
+                else:
+                    self._functions[name] = model
+        for block in _blocks(data.get("attribute", []), where):
+            for name in _names(block, where):
+                self._attributes[name] = str(block.get("returns", "unknown"))
+        self._found.clear()
+
+    def canonical(self, name: str) -> str:
+        """The canonical spelling of a dotted library name: the longest alias prefix is replaced, repeatedly."""
+        known = self._canonical.get(name)
+        if known is not None:
+            return known
+        out = name
+        for _ in range(4):
+            parts = out.split(".")
+            for n in range(len(parts), 0, -1):
+                target = self._aliases.get(".".join(parts[:n]))
+                if target is not None:
+                    out = ".".join([target, *parts[n:]])
+                    break
+            else:
+                break
+        self._canonical[name] = out
+        return out
+
+    def function(self, name: str) -> FunctionModel | None:
+        """The model of a callable, exact or by the longest family (``jax.numpy.*``); None where there is none."""
+        if name in self._found:
+            return self._found[name]
+        model = self._functions.get(name)
+        head = name
+        while model is None and "." in head:
+            head = head.rpartition(".")[0]
+            model = self._families.get(head)
+        self._found[name] = model
+        return model
+
+    def exact(self, name: str) -> bool:
+        """True if the name itself has a model."""
+        return name in self._functions
+
+    def names_below(self, module: str) -> list[str]:
+        """The names that models describe directly below a module: what a star import brings."""
+        prefix = module + "."
+        names = [*self._functions, *self._attributes, *self._aliases]
+        return sorted({n[len(prefix) :] for n in names if n.startswith(prefix) and "." not in n[len(prefix) :]})
+
+    def attribute(self, name: str) -> str | None:
+        """What an attribute holds, as a `returns` word; None where nothing is said."""
+        word = self._attributes.get(name)
+        if word is None:
+            word = self._attributes.get(name.rpartition(".")[0] + ".*")
+        return word
+
+
+def _table(value: object, where: str) -> dict[str, object]:
+    if not isinstance(value, dict):
+        raise UserError(f"{where}: a table is expected")
+    return {str(k): v for k, v in value.items()}
+
+
+def _blocks(value: object, where: str) -> Iterable[dict[str, object]]:
+    if not isinstance(value, list):
+        raise UserError(f"{where}: [[function]] and [[attribute]] are lists of blocks")
+    for block in value:
+        yield _table(block, where)
+
+
+def _names(block: dict[str, object], where: str) -> list[str]:
+    names = block.get("names")
+    if not isinstance(names, list) or not names:
+        raise UserError(f"{where}: a block without names")
+    return [str(n) for n in names]
+
+
+def _positions(value: object) -> Positions:
+    if isinstance(value, list):
+        return tuple(v if isinstance(v, int) else str(v) for v in value)
+    return ()
+
+
+def _operation(value: object, name: str, where: str) -> Operation | None:
+    if value is None:
+        return None
+    try:
+        return Operation(str(value))
+    except ValueError:
+        raise UserError(f"{where}: {name}: unknown operation {value!r}") from None
+
+
+def _function(name: str, block: dict[str, object], where: str) -> FunctionModel:
+    reads, uploads, arity = block.get("reads"), block.get("uploads"), block.get("only_arity")
+    handler = block.get("handler")
+    return FunctionModel(
+        name=name,
+        returns=str(block.get("returns", "unknown")),
+        reads=_positions(reads),
+        reads_all=reads == "all",
+        operation=_operation(block.get("operation"), name, where),
+        deep=bool(block.get("deep", False)),
+        reads_containers=bool(block.get("reads_containers", False)),
+        unless=tuple(str(v) for v in _positions(block.get("unless"))),
+        only_arity=arity if isinstance(arity, int) else None,
+        uploads=_positions(uploads),
+        uploads_all=uploads == "all",
+        upload_operation=_operation(block.get("upload_operation"), name, where),
+        creates=bool(block.get("creates", False)),
+        concrete=_positions(block.get("concrete")),
+        value_shape=_positions(block.get("value_shape")),
+        boolean=bool(block.get("boolean", False)),
+        handler=None if handler is None else str(handler),
+        traces=_positions(block.get("traces")),
+    )
+
+
+def load_models(folder: Path | None = None, extra: dict[str, object] | None = None) -> Models:
+    """The shipped models, then the user's own (`[tool.jaxlint.models]`), which win. Raises UserError."""
+    models = Models()
+    for path in sorted((folder or Path(__file__).parent.parent / "models").glob("*.toml")):
+        with path.open("rb") as f:
+            try:
+                models.add(tomllib.load(f), path.name)
+            except tomllib.TOMLDecodeError as e:
+                raise UserError(f"{path.name}: {e}") from None
+    if extra:
+        models.add(extra, "[tool.jaxlint.models]")
+    return models

@@ -1,0 +1,90 @@
+"""Modules and imports: which names mean libraries and which mean modules of the project."""
+
+from jaxlint.interp.engine import Engine, Frame
+from jaxlint.interp.program import Module, Project
+from jaxlint.interp.values import UNKNOWN, Library, ProjectModule, Value, join, of
+
+
+def is_library(engine: Engine, name: str) -> bool:
+    """True if models speak of the dotted name or of something below its top name, or the project has no such module."""
+    top = name.partition(".")[0]
+    return top in engine.models.libraries
+
+
+def import_module(frame: Frame, name: str) -> Value:
+    """The value of a module by its absolute dotted name: project modules first, unless the models know the library."""
+    engine = frame.engine
+    path = None if _stays_library(engine, name) else engine.project.find(name, frame.module.path)
+    if path is not None and path != frame.module.path:
+        return of(ProjectModule(path))
+    return of(Library(engine.models.canonical(name)))
+
+
+def _stays_library(engine: Engine, name: str) -> bool:
+    return name.partition(".")[0] in engine.models.libraries
+
+
+def import_from(frame: Frame, module_name: str, name: str) -> Value:
+    """The value of ``from module_name import name``."""
+    engine = frame.engine
+    models = engine.models
+    full = f"{module_name}.{name}"
+    if _stays_library(engine, module_name):
+        canonical = models.canonical(full)
+        described = models.exact(canonical) or models.attribute(canonical) is not None
+        inside = engine.project.find(module_name, frame.module.path)
+        if described or inside is None:
+            word = models.attribute(canonical)
+            if word is not None:
+                from jaxlint.interp.engine import Call
+                from jaxlint.interp.library import returned
+
+                return returned(Call(frame, frame.module.tree, canonical, ()), word)
+            return of(Library(canonical))
+    path = engine.project.find(module_name, frame.module.path)
+    if path is not None:
+        value = module_attribute(engine, path, name) if path != frame.module.path else UNKNOWN
+        if not value.is_nothing and not (value.unknown and not value.objects and not value.kind):
+            return value
+    below = engine.project.find(full, frame.module.path)
+    if below is not None:
+        return of(ProjectModule(below))
+    if path is not None:
+        return UNKNOWN
+    return of(Library(models.canonical(full)))
+
+
+def module_attribute(engine: Engine, path: str, name: str) -> Value:
+    """A name of a project module, which is run first if it has not been."""
+    module = engine.project.at(path)
+    if module is None:
+        return UNKNOWN
+    if module.name.partition(".")[0] in engine.models.libraries:
+        canonical = engine.models.canonical(f"{module.name}.{name}")
+        if engine.models.exact(canonical):
+            return of(Library(canonical))
+    activation = engine.run_module(module)
+    scope = engine.scopes[activation.number]
+    engine.heap.reads.add((scope.number, name))
+    value = scope.names.get(name)
+    if value is not None:
+        return value
+    below = engine.project.find(f"{module.name}.{name}", path) if module.is_package else None
+    return of(ProjectModule(below)) if below is not None else UNKNOWN
+
+
+def star_names(engine: Engine, path: str) -> dict[str, Value]:
+    """What ``from module import *`` brings."""
+    module = engine.project.at(path)
+    if module is None:
+        return {}
+    activation = engine.run_module(module)
+    return {k: v for k, v in engine.scopes[activation.number].names.items() if not k.startswith("_")}
+
+
+def absolute(module: Module, level: int, name: str) -> str:
+    """The absolute name of a relative import."""
+    return Project.absolute(module, level, name) if level else name
+
+
+__all__ = ["absolute", "import_from", "import_module", "join", "module_attribute", "star_names"]

@@ -1,0 +1,314 @@
+"""The one door of the interpreter: files in, sites out."""
+
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import libcst as cst
+
+from jaxlint.interp import (
+    assignment,
+    attributes,
+    calls,
+    classes,
+    devices,
+    expressions,
+    flow,
+    frameworks,
+    guards,
+    standard,
+    transforms,
+)
+from jaxlint.interp.engine import (
+    Activation,
+    ClassRecord,
+    Engine,
+    Frame,
+    GaveUp,
+    Mode,
+    RawSite,
+    State,
+)
+from jaxlint.interp.heat import Pace, spread
+from jaxlint.interp.models import Models
+from jaxlint.interp.program import FunctionInfo, Loader, Module, Project, SourceFile
+from jaxlint.interp.values import Class, Function, Origin, Place, of
+from jaxlint.sites import Confidence, Heat, Note, Operand, Operation, Site, Span
+
+PARTS = (assignment, attributes, calls, classes, devices, expressions, flow, frameworks, guards, standard, transforms)
+"""The modules that register what they hold with the engine."""
+
+MAX_PASSES = 3
+MAX_NOTES = 6
+
+Positions = Callable[[cst.Module, Sequence[cst.CSTNode]], dict[int, tuple[int, int, int, int]]]
+"""Where nodes stand: by ``id``, line, column, end line and end column, from 1, the end exclusive."""
+
+
+@dataclass(frozen=True, slots=True)
+class GivenUp:
+    """A function that was not analysed to its end, and why."""
+
+    path: str
+    line: int
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """The sites in the requested files, in no particular order, and the functions that were given up."""
+
+    sites: tuple[Site, ...]
+    given_up: tuple[GivenUp, ...]
+
+
+def analyse(
+    roots: Sequence[str], paths: Sequence[str], load: Loader, models: Models, positions: Positions
+) -> Analysis:
+    """Analyse the files `roots`; files in `paths` are brought in through `load` when something imports them."""
+    project = Project(paths, roots, load)
+    engine = Engine(project, models)
+    engine.call = calls.call
+    engine.attribute = attributes.attribute
+    engine.subscript = attributes.subscript
+    engine.execute = flow.execute
+    engine.truth = flow.truth
+    engine.make_record = classes.make_record
+    engine.run_module = lambda module: _run_module(engine, module)
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(limit, 20_000))
+    try:
+        given_up = _passes(engine, roots)
+    finally:
+        sys.setrecursionlimit(limit)
+    _unentered_guards(engine)
+    return Analysis(tuple(_sites(engine, positions)), tuple(given_up))
+
+
+def _passes(engine: Engine, roots: Sequence[str]) -> list[GivenUp]:
+    given_up: dict[Place, GivenUp] = {}
+    modules = [m for path in roots if (m := engine.project.at(path)) is not None]
+    for number in range(MAX_PASSES):
+        engine.passes = number
+        if number:
+            _keep_settled(engine)
+        engine.heap.changed = set()
+        for module in modules:
+            _run_module(engine, module)
+        called = {name for m in modules for name in m.called_names}
+        for round_ in (False, True):
+            for module in modules:
+                for info in list(module.definitions):
+                    if (info.name in called) is round_ and info.place not in engine.reached:
+                        _enter(engine, info, given_up)
+        if not engine.heap.changed:
+            break
+    return list(given_up.values())
+
+
+def _keep_settled(engine: Engine) -> None:
+    """Mark as done for this pass every activation that read nothing that changed, nor called one that did."""
+    changed = engine.heap.changed
+    dirty = {a.number for a in engine.activations if not changed.isdisjoint(a.reads)}
+    callers: dict[int, set[int]] = {}
+    for activation in engine.activations:
+        for callee, _ in activation.calls:
+            callers.setdefault(callee, set()).add(activation.number)
+    todo = list(dirty)
+    while todo:
+        for caller in callers.get(todo.pop(), ()):
+            if caller not in dirty:
+                dirty.add(caller)
+                todo.append(caller)
+    for activation in engine.activations:
+        if activation.number not in dirty:
+            activation.finished_pass = engine.passes
+        elif activation.info is not None:
+            engine.reached.discard(activation.info.place)
+
+
+def _run_module(engine: Engine, module: Module) -> Activation:
+    """Run a module's body once a pass; a module that is being run already is seen as far as it got."""
+    activation = engine.module_activations.get(module.path)
+    if activation is None:
+        scope = engine.new_scope(None, "module")
+        activation = Activation(scope.number, None, module)
+        engine.add_activation(activation)
+        engine.module_activations[module.path] = activation
+    if activation.running or activation.finished_pass == engine.passes:
+        return activation
+    activation.running = True
+    frame = _frame(engine, activation, Mode.EAGER)
+    saved, engine.steps = engine.steps, 0
+    activation.reads.clear()
+    outer_reads, engine.heap.reads = engine.heap.reads, activation.reads
+    try:
+        for node in module.tree.body:
+            frame.state.alive = True
+            flow.execute(frame, node)
+    except (GaveUp, RecursionError):
+        activation.gave_up = True
+    engine.steps = saved
+    engine.heap.reads = outer_reads
+    activation.running = False
+    activation.finished_pass = engine.passes
+    return activation
+
+
+def _frame(engine: Engine, activation: Activation, mode: Mode) -> Frame:
+    return Frame(
+        engine=engine,
+        activation=activation,
+        scope=engine.scopes[activation.number],
+        module=activation.module,
+        mode=mode,
+        state=State(),
+    )
+
+
+def _enter(engine: Engine, info: FunctionInfo, given_up: dict[Place, GivenUp]) -> None:
+    """Run a function that nothing has called yet, as somebody outside of the project may."""
+    module = info.module
+    if isinstance(info.node, cst.Lambda):
+        return
+    root = _root(engine, module)
+    frame = _frame(engine, root, Mode.EAGER)
+    engine.steps = 0
+    try:
+        for function in _closures(engine, info):
+            _enter_function(frame, info, function)
+    except (GaveUp, RecursionError):
+        given_up.setdefault(info.place, GivenUp(module.path, 0, info.name))
+        for activation in engine.activations:
+            activation.running = False
+
+
+def _root(engine: Engine, module: Module) -> Activation:
+    key = ("root", module.path)
+    activation = engine.by_key.get(key)
+    if activation is None:
+        scope = engine.new_scope(None, "module")
+        activation = Activation(scope.number, None, module)
+        engine.add_activation(activation)
+        engine.by_key[key] = activation
+    return activation
+
+
+def _closures(engine: Engine, info: FunctionInfo) -> list[Function]:
+    """The function as an object, in the scopes where it was defined (at most two: they differ in what it captures)."""
+    return [Function(info.place, s) for s in engine.defined_in.get(info.place, ())][-2:]
+
+
+def _enter_function(frame: Frame, info: FunctionInfo, function: Function) -> None:
+    engine = frame.engine
+    node = info.node
+    if info.enclosing_class is None:
+        calls.call_unknown_arguments(frame, node, info, function, Mode.OPEN)
+        return
+    for cls, record in list(engine.classes.items()):
+        if cls.place != info.enclosing_class or record.scope.number != function.scope:
+            continue
+        receivers = classes.receivers(engine, cls)
+        if not receivers:
+            classes.instantiate_unknown(frame, record.node, cls)
+            receivers = classes.receivers(engine, cls)
+        for receiver in receivers[:2]:
+            calls.call_method_unknown(frame, node, info, function, of(receiver))
+
+
+def _unentered_guards(engine: Engine) -> None:
+    from jaxlint.interp import effects
+
+    for frame, node, was_entered in engine.guards_made.values():
+        if not was_entered:
+            effects.record(frame, node, Operation.GUARD_UNENTERED, None)
+
+
+def _sites(engine: Engine, positions: Positions) -> Iterable[Site]:
+    raw = [s for a in engine.activations for s in a.sites.values()]
+    paces = _paces(engine)
+    chosen: dict[tuple[str, int, Operation, bool], tuple[RawSite, Pace]] = {}
+    for activation in engine.activations:
+        outer = paces.get(activation.number, Pace.ONCE)
+        for site in activation.sites.values():
+            if not site.module.requested:
+                continue
+            pace = Pace.ONCE if site.traced else outer.then(site.pace)
+            key = (site.module.path, site.module.place(site.node).number, site.operation, site.traced)
+            old = chosen.get(key)
+            if old is None or (site.confidence, pace.heat) > (old[0].confidence, old[1].heat):
+                best = pace if old is None or pace.heat > old[1].heat else old[1]
+                chosen[key] = (site, best)
+            elif pace.heat > old[1].heat and site.confidence >= min(old[0].confidence, Confidence.MEDIUM):
+                chosen[key] = (old[0], pace)
+    del raw
+    pinned = engine.pinned_to_cpu
+    wanted: dict[str, dict[int, cst.CSTNode]] = {}
+    for site, _ in chosen.values():
+        nodes = wanted.setdefault(site.module.path, {})
+        nodes[id(site.node)] = site.node
+        for value, _at in site.operands[:1]:
+            for origin in _chain(value.origin):
+                module = engine.project.at(origin.place.path)
+                if module is not None:
+                    node = module.nodes[origin.place.number]
+                    wanted.setdefault(origin.place.path, {})[id(node)] = node
+    spans: dict[int, tuple[int, int, int, int]] = {}
+    for path, nodes in wanted.items():
+        module = engine.project.at(path)
+        assert module is not None
+        spans.update(positions(module.tree, list(nodes.values())))
+    for site, pace in chosen.values():
+        if site.module.path in pinned and not site.operation.value.startswith("guard") and not site.traced:
+            continue
+        made = _site(engine, site, pace.heat, spans)
+        if made is not None:
+            yield made
+
+
+def _chain(origin: Origin | None) -> list[Origin]:
+    out: list[Origin] = []
+    while origin is not None and len(out) < MAX_NOTES:
+        out.append(origin)
+        origin = origin.before
+    return out
+
+
+def _site(engine: Engine, raw: RawSite, heat: Heat, spans: dict[int, tuple[int, int, int, int]]) -> Site | None:
+    span = spans.get(id(raw.node))
+    if span is None:
+        return None
+    operands = tuple(
+        Operand(v.kind, raw.module.text_of(at) if at is not None else "") for v, at in raw.operands[:8]
+    )
+    notes: list[Note] = []
+    if raw.operands:
+        for origin in reversed(_chain(raw.operands[0][0].origin)):
+            module = engine.project.at(origin.place.path)
+            if module is None:
+                continue
+            place = spans.get(id(module.nodes[origin.place.number]))
+            if place is not None:
+                notes.append(Note(origin.place.path, place[0], place[1], origin.message))
+    return Site(
+        Span(raw.module.path, *span), raw.operation, raw.callee, operands, heat, raw.traced, raw.confidence,
+        tuple(notes), raw.detail,
+    )  # fmt: skip
+
+
+def _paces(engine: Engine) -> dict[int, Pace]:
+    graph = {a.number: sorted(a.calls, key=lambda c: (c[0], c[1].value)) for a in engine.activations}
+    callees = {c for calls_ in graph.values() for c, _ in calls_}
+    roots = [a.number for a in engine.activations if a.number not in callees]
+    fixed: dict[int, Pace] = {}
+    for activation in engine.activations:
+        if activation.info is not None:
+            mark = activation.module.mark_of(activation.info.node)
+            if mark == "hot":
+                fixed[activation.number] = Pace.LOOPED
+            elif mark == "cold":
+                fixed[activation.number] = Pace.ONCE
+    return spread(roots, graph, fixed)
+
+
+__all__ = ["Analysis", "Class", "ClassRecord", "GivenUp", "PARTS", "SourceFile", "analyse"]

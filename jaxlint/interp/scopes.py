@@ -1,0 +1,56 @@
+"""Names: how they are read and bound. Python's rules, on joined values where a name is seen from elsewhere."""
+
+from jaxlint.interp.engine import Frame, Scope
+from jaxlint.interp.values import UNKNOWN, Library, Value, of
+
+
+def read_name(frame: Frame, name: str) -> Value:
+    """The value of a name in the frame's present state, from the scopes around it, or a builtin."""
+    value = frame.state.names.get(name)
+    if value is not None:
+        return value
+    engine = frame.engine
+    scope: Scope | None = frame.scope
+    if scope is not None and scope.kind == "class":
+        value = scope.names.get(name)
+        if value is not None:
+            return value
+    if frame.info is not None and name in frame.info.local_names and scope is not None and name not in scope.names:
+        return UNKNOWN
+    value = engine.look_up(scope, name)
+    if value is not None:
+        return value
+    builtin = f"builtins.{name}"
+    if engine.models.function(builtin) is not None or name in _CONSTANTS:
+        return of(Library(builtin))
+    return UNKNOWN
+
+
+_CONSTANTS = {"__name__", "__file__", "__debug__", "NotImplemented"}
+
+
+def owner(frame: Frame, name: str) -> Scope:
+    """The scope in which a name declared global or nonlocal is bound."""
+    engine = frame.engine
+    scope = frame.scope
+    while scope.parent is not None:
+        scope = engine.scopes[scope.parent]
+        if scope.kind == "module" or (scope.kind == "function" and name in scope.names):
+            break
+    return scope
+
+
+def assign_name(frame: Frame, name: str, value: Value) -> None:
+    """Bind a name here, and for others where they may see it."""
+    info = frame.info
+    if info is not None and name in info.outer_names:
+        frame.engine.publish(owner(frame, name), name, value)
+        frame.state.names.pop(name, None)
+        return
+    names = frame.state.names
+    names[name] = value
+    stale = [k for k in names if k.startswith(name) and k[len(name) : len(name) + 1] == "."]
+    for key in stale:
+        del names[key]
+    if info is None or name in info.captured:
+        frame.engine.publish(frame.scope, name, value)

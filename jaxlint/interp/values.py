@@ -1,0 +1,346 @@
+"""Abstract values: where a value may live, what it is made of, and how it came to be there.
+
+A `Value` stands for all concrete values that an expression may have on the analysed paths. Everything here is frozen,
+hashable and free of syntax nodes; mutable contents (of lists, dicts and instances) live in the `Heap`.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from jaxlint.kinds import ARRAY, NOWHERE, Kind
+
+MAX_ALTERNATIVES = 8
+MAX_TUPLE_DEPTH = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A syntax node by name: the module's path and the node's number there (`Module.place`)."""
+
+    path: str
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """One step of a provenance, linked to the step before it. `guess` marks a step that rests on a weak hint."""
+
+    place: Place
+    message: str
+    before: "Origin | None" = None
+    guess: bool = False
+
+
+Token = tuple[object, ...]
+"""The identity of one array, to know whether its host copy exists already."""
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A set of possible values.
+
+    `kind`: the places of its arrays and scalars. `objects`: functions, classes, modules, containers, instances that it
+    may be. `unknown`: it may also be something that the analysis cannot name. `const`: `(v,)` where it is exactly the
+    Python literal v. `origin` and `tokens` explain and identify; they take no part in equality.
+    `boolean` says that an array holds truth values, so that indexing by it selects. `placement` is the device or
+    sharding to which an array is committed, "default" for one that is not committed, "" where that is not known.
+    """
+
+    kind: Kind = NOWHERE
+    objects: frozenset["Object"] = frozenset()
+    unknown: bool = False
+    const: tuple[object, ...] = ()
+    boolean: bool = False
+    origin: Origin | None = field(default=None, compare=False)
+    tokens: frozenset[Token] = field(default=frozenset(), compare=False)
+    placement: str = field(default="", compare=False)
+
+    @property
+    def is_nothing(self) -> bool:
+        """True of the value of an expression that is never reached: a function that only raises."""
+        return not self.kind and not self.objects and not self.unknown
+
+    @property
+    def on_device(self) -> bool:
+        """True if it may itself be a device array."""
+        return bool(self.kind & Kind.DEVICE)
+
+    def known(self, kind: Kind) -> bool:
+        """True if every alternative is an array or scalar in `kind`."""
+        return self.kind.must_be(kind) and not self.unknown and not self.objects
+
+    @property
+    def none_only(self) -> bool:
+        """True of None alone."""
+        return not self.kind and not self.unknown and self.objects == frozenset((NULL,))
+
+
+@dataclass(frozen=True, slots=True)
+class Object:
+    """The base of everything that is not a plain array or scalar."""
+
+
+@dataclass(frozen=True, slots=True)
+class Null(Object):
+    """None. An object and not a place, so that ``x is None`` can take it away again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Function(Object):
+    """A function of the project: its definition and the scope in which it was defined."""
+
+    place: Place
+    scope: int
+
+
+@dataclass(frozen=True, slots=True)
+class Method(Object):
+    """A callable with its receiver bound."""
+
+    function: Object
+    receiver: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Class(Object):
+    """A class of the project."""
+
+    place: Place
+    scope: int
+
+
+@dataclass(frozen=True, slots=True)
+class Instance(Object):
+    """The instances of a project class made at one place."""
+
+    cls: Class
+    place: Place
+    scope: int
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectModule(Object):
+    """A module of the project."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Library(Object):
+    """A module, function or class outside the project, by its canonical dotted name."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryObject(Object):
+    """An instance of a library class. `parts` are the values it was made of (the iterable of a progress bar, ...)."""
+
+    name: str
+    parts: tuple[Value, ...] = ()
+    place: Place | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryMethod(Object):
+    """A method of an array or library object: its canonical name and receiver."""
+
+    name: str
+    receiver: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Transformed(Object):
+    """A function under a JAX transform.
+
+    `transform` is the handler that made it ("jit", "vmap", "grad", ...). `options` are the transform's settings as
+    name and value pairs; `place` is where it was made.
+    """
+
+    transform: str
+    function: Value
+    options: tuple[tuple[str, object], ...]
+    place: Place
+
+    def option(self, name: str) -> object:
+        """The setting called `name`, None where it was not given."""
+        return next((v for k, v in self.options if k == name), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Partial(Object):
+    """functools.partial: a callable with leading and keyword arguments given."""
+
+    function: Value
+    arguments: tuple[Value, ...]
+    keywords: tuple[tuple[str, Value], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Tuple(Object):
+    """A tuple of known length."""
+
+    items: tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Sequence(Object):
+    """The lists (or sets, deques) made at one place; elements live in the heap."""
+
+    place: Place
+    scope: int
+    name: str = "list"
+
+
+@dataclass(frozen=True, slots=True)
+class Mapping(Object):
+    """The dicts made at one place; values live in the heap by constant key."""
+
+    place: Place
+    scope: int
+
+
+@dataclass(frozen=True, slots=True)
+class Stream(Object):
+    """An iterator, generator or immutable collection of unknown length: what each turn yields."""
+
+    element: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Moved(Object):
+    """The structure of `base` with its array leaves in another place: the result of device_get, jit, tree.map."""
+
+    base: Object
+    kind: Kind
+    guess: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Super(Object):
+    """super(): the receiver seen from above `cls`."""
+
+    cls: Class
+    receiver: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Property(Object):
+    """A descriptor on a class: `how` is property, static, class or cached."""
+
+    function: Value
+    how: str
+
+
+NOTHING = Value()
+UNKNOWN = Value(unknown=True)
+NULL = Null()
+NONE = Value(objects=frozenset((NULL,)), const=(None,))
+PYTHON = Value(Kind.PYTHON)
+NUMPY = Value(Kind.NUMPY)
+
+
+def constant(value: object) -> Value:
+    """The value of a literal."""
+    return Value(Kind.PYTHON, const=(value,))
+
+
+def of(*objects: Object, origin: Origin | None = None) -> Value:
+    """The value that is one of `objects`."""
+    return Value(objects=frozenset(objects), origin=origin)
+
+
+def without_none(value: Value) -> Value:
+    """The value where it is not None."""
+    return replace(value, objects=value.objects - {NULL}, const=()) if NULL in value.objects else value
+
+
+def array(kind: Kind, origin: Origin | None = None, token: Token | None = None) -> Value:
+    """An array in `kind`, with its identity where there is one."""
+    return Value(kind, origin=origin, tokens=frozenset((token,)) if token else frozenset())
+
+
+def join(a: Value, b: Value) -> Value:
+    """The least value that covers both: places are united, tuples of one length are joined item by item."""
+    if a is b or b.is_nothing:
+        return a
+    if a.is_nothing:
+        return b
+    origin = a.origin
+    if b.origin is not None and (origin is None or (b.kind & ARRAY and not a.kind & ARRAY)):
+        origin = b.origin
+    tokens = a.tokens | b.tokens
+    if a == b:
+        return a if origin is a.origin and tokens == a.tokens else replace(a, origin=origin, tokens=tokens)
+    objects, overflow = _unite(a.objects, b.objects)
+    const = a.const if a.const == b.const and _same_type(a.const, b.const) else ()
+    boolean = a.boolean and b.boolean
+    placement = a.placement if a.placement == b.placement else ""
+    return Value(a.kind | b.kind, objects, a.unknown or b.unknown or overflow, const, boolean, origin, tokens, placement)
+
+
+def join_all(values: Iterable[Value]) -> Value:
+    """The join of any number of values; NOTHING for none."""
+    out = NOTHING
+    for value in values:
+        out = join(out, value)
+    return out
+
+
+def _same_type(a: tuple[object, ...], b: tuple[object, ...]) -> bool:
+    return len(a) == len(b) and all(type(x) is type(y) for x, y in zip(a, b, strict=True))
+
+
+def _unite(a: frozenset[Object], b: frozenset[Object]) -> tuple[frozenset[Object], bool]:
+    if a == b or not b:
+        return a, False
+    if not a:
+        return b, False
+    tuples: dict[int, Tuple] = {}
+    streams: list[Stream] = []
+    rest: set[Object] = set()
+    for obj in (*a, *b):
+        if isinstance(obj, Tuple):
+            old = tuples.get(len(obj.items))
+            if old is not None and old != obj:
+                obj = Tuple(tuple(join(x, y) for x, y in zip(old.items, obj.items, strict=True)))
+            tuples[len(obj.items)] = obj
+        elif isinstance(obj, Stream):
+            streams.append(obj)
+        else:
+            rest.add(obj)
+    if streams:
+        rest.add(Stream(join_all(s.element for s in streams)))
+    if len(tuples) > 3:
+        rest.add(Stream(join_all(v for t in tuples.values() for v in t.items)))
+    else:
+        rest.update(tuples.values())
+    if len(rest) > MAX_ALTERNATIVES:
+        return frozenset(sorted(rest, key=repr)[:MAX_ALTERNATIVES]), True
+    return frozenset(rest), False
+
+
+def without_constant(value: Value) -> Value:
+    """The same value with its literal forgotten (None, True and False are kept: they are few and decide branches)."""
+    if not value.const or value.const[0] is None or isinstance(value.const[0], bool):
+        return value
+    return replace(value, const=())
+
+
+def widen(value: Value, depth: int = MAX_TUPLE_DEPTH) -> Value:
+    """A value of bounded depth and without literals, so that loops and recursion end."""
+    value = without_constant(value)
+    if not value.objects:
+        return value
+    objects: set[Object] = set()
+    unknown = value.unknown
+    for obj in value.objects:
+        if isinstance(obj, Tuple | Stream | Method | Partial | Transformed | Property) and depth == 0:
+            unknown = True
+        elif isinstance(obj, Tuple):
+            objects.add(Tuple(tuple(widen(v, depth - 1) for v in obj.items)))
+        elif isinstance(obj, Stream):
+            objects.add(Stream(widen(obj.element, depth - 1)))
+        else:
+            objects.add(obj)
+    return replace(value, objects=frozenset(objects), unknown=unknown)

@@ -1,0 +1,433 @@
+"""The rulebook: the pages of ``rules/`` as `Rule` values, and the judgement of sites by them.
+
+A page is a title (``# JT104 scalar-conversion``), one toml block, prose, and one program each under ``## Bad``
+and ``## Good``. This module knows pages, sites and findings; it never sees a syntax tree and never imports jax.
+"""
+
+import fnmatch
+import functools
+import re
+import string
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from jaxlint.errors import UserError
+from jaxlint.findings import Direction, Finding
+from jaxlint.kinds import ARRAY, HOST, NOWHERE, Kind
+from jaxlint.sites import Heat, Operand, Operation, Site
+
+KINDS: Mapping[str, Kind] = {
+    "python": Kind.PYTHON,
+    "numpy": Kind.NUMPY,
+    "device": Kind.DEVICE,
+    "tracer": Kind.TRACER,
+    "host": HOST,
+    "array": ARRAY,
+}
+USES = ("shown", "decision", "stored", "host-compute", "round-trip")
+LEVELS = ("disallow", "disallow_explicit")
+BACKENDS = ("sentinel", "cpu")
+PLACEHOLDERS = ("callee", "what", "detail")
+DIRECTIONS: Mapping[str, Direction] = {
+    "1": Direction.DEVICE_TO_HOST,
+    "2": Direction.HOST_TO_DEVICE,
+    "3": Direction.DEVICE_TO_DEVICE,
+}
+TRACER_FAMILY = "4"
+SHORT_NAMES = (("builtins.", ""), ("jax.numpy.", "jnp."), ("numpy.", "np."), ("matplotlib.pyplot.", "plt."))
+SHOWN_OPERANDS = 3
+
+_TITLE = re.compile(r"# (JT(\d)\d\d) ([a-z0-9]+(?:-[a-z0-9]+)*)")
+_CODE = re.compile(r"\bJT\d{3}\b")
+_TOML_LINE = re.compile(r" \(at line (\d+), column \d+\)")
+_KEYS = {"direction", "message", "default", "use", "syntax", "match", "proof"}
+_MATCH_KEYS = {"operation", "operand", "callee", "heat", "message"}
+_PROOF_KEYS = {"level", "devices", "needs", "raises", "backend"}
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """One ``[[match]]`` block: any of `operations`, an operand that may be of `kind` (none asked if empty), a callee
+    that fits one of the glob patterns `callees` (any if empty) and none of those after a ``!``, at least as hot as
+    `heat`. `message` is this block's own, or empty for the rule's."""
+
+    operations: tuple[Operation, ...]
+    kind: Kind = NOWHERE
+    callees: tuple[str, ...] = ()
+    heat: Heat = Heat.COLD
+    message: str = ""
+
+    def fits(self, site: Site) -> bool:
+        """True if the site has what this block asks for."""
+        if site.operation not in self.operations or site.heat < self.heat:
+            return False
+        if self.kind and not any(operand.kind.may_be(self.kind) for operand in site.operands):
+            return False
+        return not self.callees or _fits_callee(self.callees, site.callee)
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A program of a page: its text, the page's line on which it begins, and the codes marked on its lines (from 1)."""
+
+    text: str
+    page_line: int
+    marks: tuple[tuple[int, str], ...]
+
+    def lines(self, code: str) -> tuple[int, ...]:
+        """The lines of the program that are marked with `code`."""
+        return tuple(line for line, marked in self.marks if marked == code)
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """How the tests prove a page: the guard's level, the number of devices, packages that the programs import, the
+    ``jax.errors`` classes that marked lines raise, and the backend (the plain ``cpu`` only for what is said of it)."""
+
+    level: str = "disallow"
+    devices: int = 1
+    needs: tuple[str, ...] = ()
+    raises: tuple[str, ...] = ()
+    backend: str = "sentinel"
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One page. In `message`, ``{callee}`` and ``{what}`` are quoted code; `syntax` is what ``{callee}`` says where a
+    site has none (an f-string). `summary` is the first paragraph of `prose`; `text` is the page as it was read."""
+
+    path: str
+    code: str
+    name: str
+    direction: Direction | None
+    message: str
+    default: bool
+    use: str | None
+    syntax: str
+    matches: tuple[Match, ...]
+    summary: str
+    prose: str
+    bad: Example
+    good: Example
+    proof: Proof
+    text: str
+
+    @property
+    def family(self) -> str:
+        """The digit after JT: 1 device to host, 2 host to device, 3 between devices, 4 tracers, 5 the guard, 0 own."""
+        return self.code[2]
+
+    @property
+    def marked(self) -> tuple[int, ...]:
+        """The lines of the bad program that carry this rule's code."""
+        return self.bad.lines(self.code)
+
+
+def load_rules() -> tuple[Rule, ...]:
+    """Every page, in the order of codes. Reads the installed package's pages, or the checkout's where this is one."""
+    return read_rules(rules_folder())
+
+
+def rules_folder() -> Path:
+    """Where the pages are: inside the package, or beside the ``pyproject.toml`` of a checkout of this project."""
+    package = Path(__file__).resolve().parent
+    if (inside := package / "rules").is_dir():
+        return inside
+    project = package.parent / "pyproject.toml"
+    beside = package.parent / "rules"
+    if (
+        beside.is_dir()
+        and project.is_file()
+        and re.search(r'^name = "jaxlint"', project.read_text("utf-8"), re.MULTILINE)
+    ):
+        return beside
+    raise UserError(f"{inside}: no rule pages here: the installation of jaxlint is incomplete, install it again")
+
+
+def read_rules(folder: Path) -> tuple[Rule, ...]:
+    """The pages of a folder, in the order of codes; two pages of one code or name are an error."""
+    rules = tuple(
+        parse_page(path.read_text("utf-8"), str(path)) for path in sorted(folder.iterdir()) if path.suffix == ".md"
+    )
+    if not rules:
+        raise UserError(f"{folder}: no rule pages here")
+    seen: dict[str, Rule] = {}
+    for rule in rules:
+        for key in (rule.code, rule.name):
+            if key in seen:
+                raise UserError(f"{rule.path}:1: {key} is the page {seen[key].path} already")
+            seen[key] = rule
+    return rules
+
+
+def parse_page(text: str, path: str) -> Rule:
+    """One page as a rule. A page that is not of the form is a `UserError` that names the file and the line."""
+    lines = text.splitlines()
+    title = _TITLE.fullmatch(lines[0].rstrip()) if lines else None
+    if title is None:
+        raise _wrong(path, 1, "the title must be `# JT123 some-name`")
+    code, digit, name = title.groups()
+    if Path(path).name != f"{code}-{name}.md":
+        raise _wrong(path, 1, f"the file of {code} must be named {code}-{name}.md")
+    start, end = _block(lines, "toml", 0, len(lines), path)
+    bad_at, good_at = _heading(lines, "## Bad", path), _heading(lines, "## Good", path)
+    if not end < bad_at < good_at:
+        raise _wrong(path, bad_at + 1, "the order must be title, toml block, prose, ## Bad, ## Good")
+    table = _Table(_toml("\n".join(lines[start:end]), path, start), path, lines, start)
+    table.only(_KEYS)
+    direction = table.word("direction", tuple(Direction), "")
+    wanted = DIRECTIONS.get(digit)
+    if direction != (wanted or ""):
+        raise table.wrong("direction", f"{code} must have " + (f'direction = "{wanted}"' if wanted else "no direction"))
+    matches = tuple(_match(block) for block in table.tables("match"))
+    if bool(matches) == (digit == "0"):
+        raise _wrong(path, start + 1, f"{code} must have " + ("no [[match]]" if matches else "a [[match]] block"))
+    prose = "\n".join(lines[end + 1 : bad_at]).strip()
+    if not prose:
+        raise _wrong(path, end + 2, "there must be prose between the toml block and ## Bad")
+    return Rule(
+        path=path,
+        code=code,
+        name=name,
+        direction=wanted,
+        message=_message(table),
+        default=table.flag("default"),
+        use=table.word("use", USES, "") or None,
+        syntax=table.text("syntax", "this operation"),
+        matches=matches,
+        summary=" ".join(prose.split("\n\n", 1)[0].split()),
+        prose=prose,
+        bad=_example(lines, bad_at, good_at, path),
+        good=_example(lines, good_at, len(lines), path),
+        proof=_proof(table),
+        text=text,
+    )
+
+
+def judge(rules: Iterable[Rule], sites: Iterable[Site]) -> Iterator[Finding]:
+    """The findings of `rules` on `sites`, one a (span, code): the hottest, then the most confident.
+
+    In each family the rule of the lowest code that fits a site wins. Where an operand may be a tracer or an array, the
+    site's being traced decides between the tracer rule and the others. Give every rule here and select afterwards:
+    a rule that is left out would hand its sites to the next one.
+    """
+    index: dict[Operation, list[tuple[Rule, Match]]] = {}
+    for rule in sorted(rules, key=lambda rule: rule.code):
+        for match in rule.matches:
+            for operation in match.operations:
+                index.setdefault(operation, []).append((rule, match))
+    best: dict[tuple[object, str], Finding] = {}
+    for site in sites:
+        for rule, match in _winners(index.get(site.operation, ()), site):
+            key = (site.span, rule.code)
+            old = best.get(key)
+            if old is None or (old.heat, old.confidence) < (site.heat, site.confidence):
+                best[key] = _finding(rule, match, site)
+    yield from best.values()
+
+
+def _winners(candidates: Sequence[tuple[Rule, Match]], site: Site) -> list[tuple[Rule, Match]]:
+    first: dict[str, tuple[Rule, Match]] = {}
+    for rule, match in candidates:
+        if rule.family not in first and match.fits(site):
+            first[rule.family] = (rule, match)
+    if TRACER_FAMILY in first and any(family in DIRECTIONS for family in first):
+        return [pair for family, pair in first.items() if (family == TRACER_FAMILY) == site.traced]
+    return list(first.values())
+
+
+def _finding(rule: Rule, match: Match, site: Site) -> Finding:
+    return Finding(
+        span=site.span,
+        code=rule.code,
+        name=rule.name,
+        direction=rule.direction,
+        message=(match.message or rule.message).format(
+            callee=_quoted(_short(site.callee)) or rule.syntax,
+            what=_what(site.operands, match.kind),
+            detail=site.detail,
+        ),
+        heat=site.heat,
+        confidence=site.confidence,
+        use=rule.use,
+        notes=site.notes,
+    )
+
+
+def _what(operands: Sequence[Operand], kind: Kind) -> str:
+    """The texts of the operands that the rule speaks of, each once."""
+    guilty = [operand.text for operand in operands if not kind or operand.kind.may_be(kind)]
+    texts = list(dict.fromkeys(_quoted(text) for text in guilty if text))
+    return ", ".join(texts[:SHOWN_OPERANDS]) + (", ..." if len(texts) > SHOWN_OPERANDS else "") or "a value"
+
+
+def _quoted(text: str) -> str:
+    return f"`{text}`" if text else ""
+
+
+def _short(callee: str | None) -> str:
+    for prefix, short in SHORT_NAMES:
+        if callee is not None and callee.startswith(prefix):
+            return short + callee.removeprefix(prefix)
+    return callee or ""
+
+
+@functools.lru_cache(maxsize=4096)
+def _fits_callee(patterns: tuple[str, ...], callee: str | None) -> bool:
+    wanted = [pattern for pattern in patterns if not pattern.startswith("!")]
+    unwanted = [pattern[1:] for pattern in patterns if pattern.startswith("!")]
+    name = callee or ""
+    if any(fnmatch.fnmatchcase(name, pattern) for pattern in unwanted):
+        return False
+    return not wanted or any(fnmatch.fnmatchcase(name, pattern) for pattern in wanted)
+
+
+def _wrong(path: str, line: int, message: str) -> UserError:
+    return UserError(f"{path}:{line}: {message}")
+
+
+def _heading(lines: Sequence[str], heading: str, path: str) -> int:
+    places = [number for number, line in enumerate(lines) if line.rstrip() == heading]
+    if len(places) != 1:
+        raise _wrong(path, places[1] + 1 if places else len(lines), f"there must be one heading `{heading}`")
+    return places[0]
+
+
+def _block(lines: Sequence[str], language: str, start: int, end: int, path: str) -> tuple[int, int]:
+    """The first and the last-but-one line index of the only fenced block of a language between two lines."""
+    opened = [number for number in range(start, end) if lines[number].rstrip() == f"```{language}"]
+    if len(opened) != 1:
+        place = opened[1] if opened else start
+        raise _wrong(path, place + 1, f"there must be one ```{language} block here, not {len(opened)}")
+    for number in range(opened[0] + 1, end):
+        if lines[number].rstrip() == "```":
+            return opened[0] + 1, number
+    raise _wrong(path, opened[0] + 1, "this block is never closed")
+
+
+def _example(lines: Sequence[str], start: int, end: int, path: str) -> Example:
+    first, last = _block(lines, "python", start, end, path)
+    program = lines[first:last]
+    marks = tuple(
+        (number, code)
+        for number, line in enumerate(program, 1)
+        if "#" in line
+        for code in _CODE.findall(line[line.rindex("#") :])
+    )
+    return Example("\n".join(program) + "\n", first + 1, marks)
+
+
+def _toml(text: str, path: str, start: int) -> dict[str, object]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        place = _TOML_LINE.search(str(error))
+        line = start + (int(place[1]) if place else 1)
+        raise _wrong(path, line, f"the toml block is not valid: {_TOML_LINE.sub('', str(error))}") from None
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """A toml table of a page and what is needed to name the line of a wrong key."""
+
+    values: Mapping[str, object]
+    path: str
+    lines: Sequence[str]
+    start: int
+
+    def wrong(self, key: str, message: str) -> UserError:
+        for number in range(self.start, len(self.lines)):
+            if re.match(rf"\s*\[*{re.escape(key)}\b", self.lines[number]):
+                return _wrong(self.path, number + 1, message)
+        return _wrong(self.path, self.start + 1, message)
+
+    def only(self, allowed: set[str]) -> None:
+        for key in self.values:
+            if key not in allowed:
+                raise self.wrong(key, f"unknown key {key!r}; the keys here are {', '.join(sorted(allowed))}")
+
+    def text(self, key: str, default: str | None = None) -> str:
+        value = self.values.get(key, default)
+        if not isinstance(value, str):
+            raise self.wrong(key, f"{key!r} must be a string")
+        return value
+
+    def word(self, key: str, allowed: Sequence[str], default: str) -> str:
+        value = self.text(key, default)
+        if key in self.values and value not in allowed:
+            raise self.wrong(key, f"{key} = {value!r} must be one of {', '.join(allowed)}")
+        return value
+
+    def words(self, key: str) -> tuple[str, ...]:
+        value = self.values.get(key, [])
+        items = [value] if isinstance(value, str) else value
+        if not isinstance(items, list) or not all(isinstance(item, str) for item in items):
+            raise self.wrong(key, f"{key!r} must be a string or a list of strings")
+        return tuple(str(item) for item in items)
+
+    def flag(self, key: str) -> bool:
+        value = self.values.get(key)
+        if not isinstance(value, bool):
+            raise self.wrong(key, f"{key!r} must be true or false")
+        return value
+
+    def tables(self, key: str) -> list["_Table"]:
+        value = self.values.get(key, [])
+        if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
+            raise self.wrong(key, f"{key!r} must be written [[{key}]]")
+        return [_Table(item, self.path, self.lines, self.start) for item in value]
+
+
+def _match(table: _Table) -> Match:
+    table.only(_MATCH_KEYS)
+    operations = table.words("operation")
+    if not operations:
+        raise table.wrong("match", "a [[match]] block must name its operation")
+    for key, names, allowed in (
+        ("operation", operations, tuple(Operation)),
+        ("operand", table.words("operand"), tuple(KINDS)),
+    ):
+        for name in names:
+            if name not in allowed:
+                raise table.wrong(key, f"unknown {key} {name!r}; one of {', '.join(allowed)}")
+    kind = NOWHERE
+    for name in table.words("operand"):
+        kind |= KINDS[name]
+    heat = table.word("heat", tuple(heat.name.lower() for heat in Heat), "cold")
+    message = _message(table) if "message" in table.values else ""
+    chosen = tuple(Operation(name) for name in operations)
+    return Match(chosen, kind, table.words("callee"), Heat[heat.upper()], message)
+
+
+def _proof(table: _Table) -> Proof:
+    value = table.values.get("proof", {})
+    if not isinstance(value, dict):
+        raise table.wrong("proof", "'proof' must be written [proof]")
+    inner = _Table(value, table.path, table.lines, table.start)
+    inner.only(_PROOF_KEYS)
+    devices = value.get("devices", 1)
+    if not isinstance(devices, int) or isinstance(devices, bool) or devices < 1:
+        raise inner.wrong("devices", "'devices' must be a number from 1")
+    return Proof(
+        level=inner.word("level", LEVELS, "disallow"),
+        devices=devices,
+        needs=inner.words("needs"),
+        raises=inner.words("raises"),
+        backend=inner.word("backend", BACKENDS, "sentinel"),
+    )
+
+
+def _message(table: _Table) -> str:
+    message = table.text("message")
+    if not message or "\n" in message:
+        raise table.wrong("message", "'message' must be one line")
+    try:
+        names = [name for _, name, _, _ in string.Formatter().parse(message) if name is not None]
+    except ValueError as error:
+        raise table.wrong("message", f"'message' is no format string: {error}") from None
+    for name in names:
+        if name not in PLACEHOLDERS:
+            raise table.wrong("message", f"unknown placeholder {{{name}}}; one of {', '.join(PLACEHOLDERS)}")
+    return message

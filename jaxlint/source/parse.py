@@ -1,0 +1,114 @@
+"""Text to syntax tree. Whatever cannot be parsed is one SourceError with its place and reason; the process survives it.
+
+Reads the syntax of Python 3.0 to 3.14 whatever Python runs it, as the installed libcst does. Never runs the code.
+"""
+
+import ast
+import gc
+import re
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+
+import libcst
+
+from jaxlint.errors import SourceError
+from jaxlint.source.nesting import measure
+from jaxlint.source.stack import on_a_deep_stack
+from jaxlint.source.text import SourceText
+
+_PARSER_ERROR = re.compile(r"parser error: error at (\d+):(\d+): ")
+_LAST_TOKEN = re.compile(r"(?:\w+|\S)\s*\Z")
+_NEWEST_SYNTAX = (3, 14)
+
+
+def parse(source: SourceText) -> libcst.Module:
+    """The syntax tree of a file."""
+    deep = measure(source).deep
+    work = partial(_parse, source)
+    try:
+        with _collector_paused():
+            return on_a_deep_stack(work) if deep else work()
+    except MemoryError:
+        raise SourceError(source.path, "too large for the memory of this process") from None
+
+
+def _parse(source: SourceText) -> libcst.Module:
+    try:
+        return libcst.parse_module(source.text)
+    except libcst.ParserSyntaxError as error:
+        raise _explained(source, error.message) from None
+    except UnicodeEncodeError as error:
+        message = f"source code cannot contain the lone surrogate U+{ord(source.text[error.start]):04X}"
+        raise SourceError(source.path, message, *source.place(error.start)) from None
+    except BaseException as error:
+        # A panic of the native parser; its class derives from BaseException and is not exported.
+        if type(error).__name__ != "PanicException":
+            raise
+        raise SourceError(source.path, f"libcst {libcst.LIBCST_VERSION} cannot read this file: {error}") from None
+
+
+@contextmanager
+def _collector_paused() -> Iterator[None]:
+    """A tree is millions of new objects and no garbage: collecting meanwhile takes half as long as parsing."""
+    if not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+def _explained(source: SourceText, message: str) -> SourceError:
+    """The error in Python's words where Python sees it too: libcst's are a list of the tokens that it hoped for."""
+    python = _python_error(source.text)
+    if python is not None and not _reads_on_after(source, python[0]):
+        line, column, reason = python
+        return SourceError(source.path, _worded(reason), line, column)
+    place = _PARSER_ERROR.match(message)
+    if place is None:
+        return SourceError(source.path, _worded(message.removeprefix("tokenizer error: ")), 1, 1)
+    # libcst names the token after the one that it refuses.
+    before = source.text[: source.offset(int(place[1]), int(place[2]) + 1)]
+    token = _LAST_TOKEN.search(before)
+    line, column = source.place(token.start() if token else 0)
+    if python is None:
+        return SourceError(source.path, f"syntax that libcst {libcst.LIBCST_VERSION} cannot read", line, column)
+    return SourceError(source.path, "syntax error", line, column)
+
+
+def _worded(reason: str) -> str:
+    return "syntax error" if reason == "invalid syntax" else f"syntax error: {reason}"
+
+
+def _python_error(text: str) -> tuple[int, int, str] | None:
+    """Line, column and reason of the error that the running Python sees, or None if it sees none."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            ast.parse(text)
+        except SyntaxError as error:
+            return error.lineno or 1, max(error.offset or 1, 1), error.msg
+        except (ValueError, RecursionError, MemoryError):
+            return None
+    return None
+
+
+def _reads_on_after(source: SourceText, line: int) -> bool:
+    """True if libcst has no complaint up to this line: then Python complains of syntax newer than itself."""
+    if sys.version_info >= _NEWEST_SYNTAX:
+        return False
+    end = source.line_starts[line] if line < len(source.line_starts) else len(source.text)
+    head, last = source.text[:end], source.line(min(line, len(source.line_starts)))
+    indent = last[: len(last) - len(last.lstrip())]
+    for text in (head, f"{head}\n{indent} pass\n"):
+        try:
+            libcst.parse_module(text)
+        except libcst.ParserSyntaxError:
+            continue
+        return True
+    return False

@@ -1,0 +1,297 @@
+"""The backend `sentinel`: JAX's own guard judges every fetch on the ordinary CPU backend.
+
+On a CPU a fetch hands out the buffer itself, and the guard is not asked. Here the doors through which host code reads a
+`jax.Array` are replaced: each asks the real guard first, by fetching a stand-in that the guard does check on a CPU (an
+array of a sub-byte type, which is never handed out without a copy). Level, direction, thread, scope and explicitness
+are so judged by jaxlib itself; this module only rewrites the refusal to speak of the user's array. After a fetch the
+array keeps its host copy, as on an accelerator.
+
+Needs the standard library and jax alone, never the rest of jaxlint. Importing it imports jax; nothing asks for devices
+before the first guarded fetch. An array that the program put on a CPU device on purpose is taken for a device's.
+"""
+
+import ctypes
+import functools
+import re
+import sys
+import threading
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+import jax
+import ml_dtypes
+import numpy as np
+from jax._src import callback as jax_callback
+from jax._src import debugging as jax_debugging
+from jax._src import lib as jax_lib
+from jax._src.array import ArrayImpl
+from jax._src.lib import guard_lib
+
+REFUSED = "Disallowed device-to-host transfer"
+BUFFER_ERROR = "INVALID_ARGUMENT: Python buffer protocol is only defined for CPU buffers."
+FETCHES = ("_single_device_array_to_np_array_did_copy", "_to_np_array_did_copy", "_single_device_array_to_np_array")
+CALLBACKS = (
+    (jax_callback, "pure_callback_impl", None),
+    (jax_callback, "io_callback_impl", None),
+    (jax_debugging, "debug_callback_impl", "debug_callback_p"),
+)
+# offsetof(PyTypeObject, tp_as_buffer) in every 64-bit CPython up to 3.13; checked before it is used.
+TP_AS_BUFFER = 160
+BF_GETBUFFER = 1
+# The guard names element types as XLA does.
+XLA_TYPES = (("bfloat", "BF"), ("float", "F"), ("uint", "U"), ("int", "S"), ("complex", "C"))
+
+_SUBJECT = re.compile(r"shape=\([^)]*\), dtype=[^,]+, device=\S+")
+_installed = threading.Lock()
+
+
+class _State(threading.local):
+    """What this thread is doing: inside a fetch that was judged already, or in a host callback, nothing is asked."""
+
+    silent = 0
+
+
+_state = _State()
+
+
+def install() -> None:
+    """Closes the doors, once a process. RuntimeError, and nothing changed, where Python or jax has another form."""
+    if not _installed.acquire(blocking=False):
+        return
+    try:
+        _require_known_form()
+        _close_buffer_protocol()
+    except BaseException:
+        _installed.release()
+        raise
+    guard = _Guard(_original_fetch())
+    _replace_value(guard)
+    _replace_asynchronous_copies(guard)
+    for name in FETCHES:
+        if hasattr(ArrayImpl, name):
+            _replace(ArrayImpl, name, _checked(getattr(ArrayImpl, name), guard))
+    for module, name, primitive in CALLBACKS:
+        _replace_callback(module, name, primitive, guard)
+
+
+def canary() -> str | None:
+    """None if the guard holds here: an implicit fetch is refused, an explicit one passes and is remembered. Otherwise
+    what went wrong, in one line; then nothing that this process does under a guard is evidence."""
+    with jax.transfer_guard("allow"):
+        array = jax.device_put(np.arange(3, dtype=np.float32))
+    with jax.transfer_guard_device_to_host("disallow"):
+        for name, fetch in (("numpy.asarray", np.asarray), ("str", str)):
+            try:
+                fetch(array)
+            except RuntimeError as error:
+                if REFUSED not in str(error):
+                    return f"{name} of a device array raised another error than the guard's"
+            else:
+                return f"{name} of a device array was not refused"
+        if not np.array_equal(jax.device_get(array), np.arange(3, dtype=np.float32)):
+            return "an explicit fetch gave a wrong value"
+        if not np.array_equal(np.asarray(array), np.arange(3, dtype=np.float32)):
+            return "the second fetch of an array gave a wrong value"
+    return None
+
+
+class _Guard:
+    """Puts the question "may this array be fetched now?" to jaxlib, with stand-ins that are kept for reuse."""
+
+    def __init__(self, fetch: Callable[[ArrayImpl], object]) -> None:
+        self.fetch = fetch
+        self.stand_ins: list[ArrayImpl] = []
+        # Arrays whose copy to the host is under way: that was judged, the fetch that follows is not.
+        self.copying: set[int] = set()
+
+    def asks(self, array: ArrayImpl) -> bool:
+        """True if a fetch of the array would cross: not fetched before, not being copied, not in a host callback."""
+        return not _state.silent and array._npy_value is None and id(array) not in self.copying
+
+    def check(self, array: ArrayImpl) -> None:
+        """Returns, logs or raises, as the real guard does for this thread now."""
+        level = guard_lib.thread_local_state().device_to_host
+        if level is None:
+            level = guard_lib.global_state().device_to_host
+        if level is None or level == guard_lib.TransferGuardLevel.ALLOW:
+            return
+        try:
+            stand_in = self.stand_ins.pop()
+        except IndexError:
+            stand_in = _new_stand_in()
+        try:
+            self.fetch(stand_in)
+        except RuntimeError as error:
+            # A refused stand-in was not fetched and can be asked again.
+            self.stand_ins.append(stand_in)
+            raise type(error)(_SUBJECT.sub(_subject(array), str(error).split("\n", 1)[0])) from None
+
+    def remember_copy(self, array: ArrayImpl) -> None:
+        self.copying.add(id(array))
+        weakref.finalize(array, self.copying.discard, id(array))
+
+
+@contextmanager
+def _silently() -> Iterator[None]:
+    """Nothing is asked or logged in here, by this module or by jaxlib: the question was put before."""
+    local = guard_lib.thread_local_state()
+    before = local.device_to_host
+    _state.silent += 1
+    local.device_to_host = guard_lib.TransferGuardLevel.ALLOW
+    try:
+        yield
+    finally:
+        local.device_to_host = before
+        _state.silent -= 1
+
+
+def _require_known_form() -> None:
+    for name in ("_value", "_npy_value", "_check_if_deleted", "copy_to_host_async"):
+        if not hasattr(ArrayImpl, name):
+            raise RuntimeError(f"this jax has no ArrayImpl.{name}")
+    _original_fetch()
+
+
+def _original_fetch() -> Callable[[ArrayImpl], object]:
+    for name in FETCHES:
+        found: Callable[[ArrayImpl], object] | None = getattr(ArrayImpl, name, None)
+        if found is not None:
+            return found
+    raise RuntimeError(f"this jax has none of {', '.join(FETCHES)}")
+
+
+def _new_stand_in() -> ArrayImpl:
+    # Asked while JAX traces, it must be an array all the same, and no tracer.
+    with jax.transfer_guard("allow"), jax.ensure_compile_time_eval():
+        made = jax.device_put(np.zeros(1, ml_dtypes.int4), jax.local_devices(backend="cpu")[0])
+    assert isinstance(made, ArrayImpl)
+    return made
+
+
+def _subject(array: ArrayImpl) -> str:
+    shape = ",".join(map(str, array.shape))
+    device = min(device.id for device in array.sharding.device_set)
+    return f"shape=({shape}), dtype={_xla_type(array.dtype.name)}, device=cpu:{device}"
+
+
+def _xla_type(name: str) -> str:
+    if name == "bool":
+        return "PRED"
+    for long, short in XLA_TYPES:
+        if name.startswith(long):
+            return short + name.removeprefix(long).upper()
+    return name.upper()
+
+
+def _replace(owner: object, name: str, value: object) -> None:
+    setattr(owner, name, value)
+
+
+def _refuse_deleted(array: ArrayImpl) -> None:
+    check: Callable[[], None] = array._check_if_deleted
+    check()
+
+
+def _replace_value(guard: _Guard) -> None:
+    original: Callable[[ArrayImpl], np.ndarray] = vars(ArrayImpl)["_value"].fget
+
+    def value(self: ArrayImpl) -> np.ndarray:
+        _refuse_deleted(self)
+        known: np.ndarray | None = self._npy_value
+        if known is not None:
+            return known
+        asked = guard.asks(self)
+        if asked:
+            guard.check(self)
+        with _silently():
+            fetched = original(self)
+        if not asked and id(self) not in guard.copying:
+            return fetched
+        # An accelerator's array keeps a copy of its own; a view of the CPU buffer would also keep that buffer alive.
+        fetched = np.array(fetched)
+        fetched.flags.writeable = False
+        self._npy_value = fetched
+        return fetched
+
+    _replace(ArrayImpl, "_value", property(value))
+
+
+def _replace_asynchronous_copies(guard: _Guard) -> None:
+    original: Callable[[ArrayImpl], None] = ArrayImpl.copy_to_host_async
+
+    def start(array: object) -> None:
+        if isinstance(array, ArrayImpl) and guard.asks(array):
+            guard.check(array)
+            guard.remember_copy(array)
+
+    def copy_to_host_async(self: ArrayImpl) -> None:
+        _refuse_deleted(self)
+        start(self)
+        with _silently():
+            original(self)
+
+    _replace(ArrayImpl, "copy_to_host_async", copy_to_host_async)
+    modules = [getattr(jax_lib, name) for name in ("_jax", "xla_extension", "xla_client") if hasattr(jax_lib, name)]
+    many = [module for module in modules if hasattr(module, "batched_copy_to_host_async")]
+    if not many:
+        return
+    original_many: Callable[[Sequence[object]], None] = many[0].batched_copy_to_host_async
+
+    def batched_copy_to_host_async(arrays: Sequence[object]) -> None:
+        for array in arrays:
+            start(array)
+        with _silently():
+            original_many(arrays)
+
+    for module in many:
+        _replace(module, "batched_copy_to_host_async", batched_copy_to_host_async)
+
+
+def _checked(original: Callable[[ArrayImpl], object], guard: _Guard) -> Callable[[ArrayImpl], object]:
+    def fetch(self: ArrayImpl) -> object:
+        if guard.asks(self):
+            guard.check(self)
+        with _silently():
+            return original(self)
+
+    return fetch
+
+
+def _replace_callback(module: object, name: str, primitive_name: str | None, guard: _Guard) -> None:
+    """In a host callback the arrays are the host's. Called outside compiled code, its arguments are fetched for it."""
+    original: Callable[..., object] | None = getattr(module, name, None)
+    if original is None:
+        return
+
+    @functools.wraps(original)
+    def call(*arguments: object, **parameters: object) -> object:
+        for argument in arguments:
+            if isinstance(argument, ArrayImpl) and guard.asks(argument):
+                guard.check(argument)
+        with _silently():
+            return original(*arguments, **parameters)
+
+    _replace(module, name, call)
+    primitive = getattr(module, primitive_name, None) if primitive_name else None
+    if primitive is not None and getattr(primitive, "impl", None) is original:
+        _replace(primitive, "impl", call)
+
+
+def _close_buffer_protocol() -> None:
+    """Takes the C buffer protocol away from arrays: an accelerator's have none, and NumPy would read by it first."""
+    if sys.version_info >= (3, 12):
+
+        def refuse(self: ArrayImpl, flags: int) -> memoryview:
+            raise BufferError(BUFFER_ERROR)
+
+        _replace(ArrayImpl, "__buffer__", refuse)
+        return
+    get_slot = ctypes.pythonapi.PyType_GetSlot
+    get_slot.restype, get_slot.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_int]
+    slot = get_slot(ArrayImpl, BF_GETBUFFER)
+    procedures = ctypes.c_void_p.from_address(id(ArrayImpl) + TP_AS_BUFFER).value
+    if not slot or not procedures or ctypes.c_void_p.from_address(procedures).value != slot:
+        raise RuntimeError("this Python keeps the buffer protocol of a type in an unknown place")
+    # A ctypes callback can not raise: without the slot, Python itself says that the type has no buffer.
+    ctypes.c_void_p.from_address(procedures).value = None

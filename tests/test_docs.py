@@ -1,0 +1,69 @@
+"""Generated documentation is what its generator writes now, and what people copy from it holds."""
+
+import re
+import runpy
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from jaxlint import cli, settings
+from jaxlint.rulebook import load_rules
+from jaxlint.settings import KEYS, Flags
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def test_the_configuration_reference_is_generated() -> None:
+    page = runpy.run_path(str(ROOT / "docs" / "generate.py"))["page"]()
+    assert (ROOT / "docs" / "configuration.md").read_text("utf-8") == page, "run python docs/generate.py"
+
+
+def test_documented_defaults_are_the_defaults(tmp_path: Path) -> None:
+    """A file that spells out every default gives the settings of no file at all."""
+    tables = ("models", "confirm", "per-file-ignores")
+    lines = [f"{key.name} = {key.default}" for key in KEYS if key.name != "select" and key.name not in tables]
+    confirm = next(key for key in KEYS if key.name == "confirm")
+    lines += ["[confirm]", *(f"{key.name} = {key.default}" for key in confirm.inner)]
+    (tmp_path / "jaxlint.toml").write_text("\n".join(lines))
+    spelled = settings.resolve(Flags(config=tmp_path / "jaxlint.toml"), (), tmp_path)
+    silent = settings.resolve(Flags(isolated=True), (), tmp_path)
+    for name in ("ignore", "extend_select", "respect_gitignore", "force_exclude", "min_heat", "min_confidence"):
+        assert getattr(spelled, name) == getattr(silent, name), name
+    for name in ("output_format", "cache_dir", "confirm", "per_file_ignores"):
+        assert getattr(spelled, name) == getattr(silent, name), name
+    assert [p.text for p in spelled.exclude] == [p.text for p in silent.exclude]
+
+
+def test_toml_in_the_documentation_is_a_valid_configuration(tmp_path: Path) -> None:
+    codes = [rule.code for rule in load_rules()]
+    found = 0
+    for page in (ROOT / "README.md", ROOT / "docs" / "configuration.md"):
+        for block in re.findall(r"```toml\n(.*?)```", page.read_text("utf-8"), re.DOTALL):
+            if "tool" in tomllib.loads(block) and "jaxlint" in tomllib.loads(block)["tool"]:
+                (tmp_path / "pyproject.toml").write_text(block)
+                settings.resolve(Flags(config=tmp_path / "pyproject.toml"), codes, tmp_path)
+                found += 1
+    assert found >= 2
+
+
+def test_codes_in_the_readme_exist() -> None:
+    codes = {rule.code for rule in load_rules()}
+    named = set(re.findall(r"\bJT\d{3}\b", (ROOT / "README.md").read_text("utf-8")))
+    assert named
+    assert named <= codes
+
+
+def test_the_finding_in_the_readme_is_what_the_command_prints(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(ROOT)
+    block = re.search(r"```\n\$ jaxlint (check .*)\n((?:.+\n)+)…\n```", (ROOT / "README.md").read_text("utf-8"))
+    assert block
+    assert cli.main([*block[1].split(), "--isolated", "--color", "never"]) == 1
+    assert block[2] in capsys.readouterr().out
+
+
+def test_the_example_has_five_kinds_of_hot_findings(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["check", "--isolated", "--statistics", "-q", str(ROOT / "fixtures" / "example")]) == 1
+    assert len(capsys.readouterr().out.splitlines()) == 5
