@@ -25,9 +25,9 @@ FORMS = {
 }
 OPENING = """# Configuration
 
-jaxlint reads one file: the nearest `jaxlint.toml`, or `pyproject.toml` with a `[tool.jaxlint]` table, in the folder that
-holds all the paths to check or in a folder above it. Where one folder has both, `jaxlint.toml` wins. In `jaxlint.toml`
-the keys stand at the top of the file, in `pyproject.toml` below `[tool.jaxlint]`:
+jaxlint reads one file: the nearest `jaxlint.toml`, or `pyproject.toml` with a `[tool.jaxlint]` table, in the folder
+that holds all the paths to check or in a folder above it. Where one folder has both, `jaxlint.toml` wins. In
+`jaxlint.toml` the keys stand at the top of the file, in `pyproject.toml` below `[tool.jaxlint]`:
 
 ```toml
 [tool.jaxlint]
@@ -39,9 +39,9 @@ extend-exclude = ["third_party"]
 ```
 
 `--config FILE` reads another file, `--isolated` none. A flag holds over the file; `--extend-select` and
-`--extend-exclude` add to it, and `--select` sets aside the file's `select`, `extend-select` and `ignore`. An unknown key,
-code or value is an error (exit status 2) that names the line and the nearest valid name. `jaxlint check --show-settings`
-prints what holds.
+`--extend-exclude` add to it, and `--select` sets aside the file's `select`, `extend-select` and `ignore`. An unknown
+key, code or value is an error (exit status 2) that names the line and the nearest valid name.
+`jaxlint check --show-settings` prints what holds.
 
 Written by `docs/generate.py` from `jaxlint/settings.py`: change it there.
 """

@@ -3,47 +3,27 @@
 One bad file never hides the rest: what cannot be read or parsed becomes an error of the report.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from jaxlint.errors import SourceError
-from jaxlint.findings import FileError, Report
-from jaxlint.interp import program
+from jaxlint.findings import FileError, Finding, Report
+from jaxlint.inputs import Inputs
 from jaxlint.interp.models import Models, load_models
 from jaxlint.interp.run import Analysis, analyse
 from jaxlint.rulebook import Rule, judge, load_rules
 from jaxlint.selection import anchored, common_root, enabled, file_ignores, matcher, wanted
 from jaxlint.settings import Settings
-from jaxlint.sites import Heat
+from jaxlint.sites import Confidence, Heat
 from jaxlint.source.files import Discovery, SourceFile, discover, shown_path
-from jaxlint.source.parse import parse
 from jaxlint.source.positions import spans_of
-from jaxlint.source.text import SourceText, decode_source, read_source
+from jaxlint.source.suppressions import Complaint, Suppressions, Word
 
-
-@dataclass(slots=True)
-class Sources:
-    """Reads the files of one check, and their lines once more for the report. `given` holds texts that are no files."""
-
-    given: dict[str, bytes] = field(default_factory=dict)
-    locations: dict[str, Path] = field(default_factory=dict)
-    _lines: dict[str, Sequence[str]] = field(default_factory=dict)
-
-    def read(self, path: str) -> SourceText:
-        """The text of a file by the path under which it is shown."""
-        data = self.given.get(path)
-        return decode_source(data, path) if data is not None else read_source(self.locations[path], path)
-
-    def lines(self, path: str, cell: int | None) -> Sequence[str]:
-        """The lines of a file; none where it cannot be read any more."""
-        if path not in self._lines:
-            try:
-                source = self.read(path)
-                self._lines[path] = [source.line(number) for number in range(1, len(source.line_starts) + 1)]
-            except (SourceError, KeyError):
-                self._lines[path] = ()
-        return self._lines[path]
+# A file that names none of these makes no device array: it matters only if one that does imports it.
+ARRAY_LIBRARIES = (
+    *("brax", "chex", "clu", "distrax", "equinox", "flax", "gymnax", "haiku", "haliax", "jax", "jumanji", "numpyro"),
+    *("optax", "orbax", "penzai", "rlax", "tjax"),
+)
+UNUSED, UNKNOWN, MALFORMED = "JT001", "JT002", "JT003"
 
 
 def check_paths(
@@ -51,10 +31,10 @@ def check_paths(
     paths: Sequence[str],
     *,
     rules: Mapping[str, Rule] | None = None,
-    sources: Sources | None = None,
+    inputs: Inputs | None = None,
 ) -> Report:
-    """Checks files and folders."""
-    return _check(settings, find_files(settings, paths), rules, sources or Sources())
+    """Checks files and folders. `inputs` is for a caller who wants to look at the sources afterwards."""
+    return _check(settings, find_files(settings, paths), rules, inputs or Inputs())
 
 
 def check_bytes(
@@ -63,16 +43,14 @@ def check_bytes(
     path: str,
     *,
     rules: Mapping[str, Rule] | None = None,
-    sources: Sources | None = None,
+    inputs: Inputs | None = None,
 ) -> Report:
     """Checks the bytes of one file under a name; nothing is read from there."""
-    sources = sources or Sources()
-    shown = shown_path(path, Path.cwd())
-    sources.given[shown] = data
-    found = Discovery((SourceFile(shown, Path(path).absolute()),), ())
-    if settings.force_exclude and matcher(settings.exclude)(Path(path).absolute()):
-        found = Discovery((), ())
-    return _check(settings, found, rules, sources)
+    inputs = inputs or Inputs()
+    shown, location = shown_path(path, Path.cwd()), Path(path).absolute()
+    inputs.given[shown] = data
+    excluded = settings.force_exclude and matcher(settings.exclude)(location)
+    return _check(settings, Discovery(() if excluded else (SourceFile(shown, location),), ()), rules, inputs)
 
 
 def check_text(
@@ -96,22 +74,22 @@ def find_files(settings: Settings, paths: Sequence[str]) -> Discovery:
     return Discovery(found.files, (*missing, *found.errors))
 
 
-def _check(settings: Settings, found: Discovery, rules: Mapping[str, Rule] | None, sources: Sources) -> Report:
+def _check(settings: Settings, found: Discovery, rules: Mapping[str, Rule] | None, inputs: Inputs) -> Report:
     pages = rules if rules is not None else {rule.code: rule for rule in load_rules()}
-    models = _models(settings)
-    sources.locations.update((file.path, file.location) for file in found.files)
-    errors = list(found.errors)
-    analysis = _analyse([file.path for file in found.files], sources, models, errors)
+    inputs.add(found.files)
+    analysis = _analyse(inputs, settings)
     in_force = enabled(settings, {code: rule.default for code, rule in pages.items()})
+    judged = _unsuppressed(judge(pages.values(), analysis.sites), inputs)
     ignores = file_ignores(settings.per_file_ignores)
     findings = [
-        finding
-        for finding in judge(pages.values(), analysis.sites)
+        inputs.in_cells(finding)
+        for finding in (*judged, *_own_findings(pages, in_force, inputs))
         if finding.code in in_force
         and wanted(settings, finding)
-        and not ignores(sources.locations[finding.span.path], finding.code)
+        and not ignores(inputs.files[finding.span.path].location, finding.code)
     ]
     findings.sort(key=lambda finding: finding.order)
+    errors = [*found.errors, *inputs.errors]
     errors.sort(key=lambda error: (error.path, error.cell or 0, error.line or 0, error.column or 0))
     given_up = tuple(FileError(g.path, f"{g.name} is too large to follow", g.line or None) for g in analysis.given_up)
     return Report(tuple(findings), tuple(errors), len(found.files), given_up)
@@ -124,24 +102,57 @@ def _models(settings: Settings) -> Models:
     return models
 
 
-def _analyse(paths: Sequence[str], sources: Sources, models: Models, errors: list[FileError]) -> Analysis:
-    """The sites of all files that can be read; each of the others becomes an error."""
-    texts: dict[int, str] = {}
-
-    def load(path: str) -> program.SourceFile | None:
-        try:
-            source = sources.read(path)
-            tree = parse(source)
-        except SourceError as error:
-            errors.append(FileError(error.path, error.message, error.line, error.column))
-            return None
-        texts[id(tree)] = source.text
-        return program.SourceFile(path, tree)
-
+def _analyse(inputs: Inputs, settings: Settings) -> Analysis:
+    roots, paths = inputs.roots(ARRAY_LIBRARIES), tuple(inputs.files)
+    if not roots and not settings.models:
+        return Analysis((), ())
     return analyse(
+        roots,
         paths,
         paths,
-        load,
-        models,
-        lambda tree, nodes: {id(node): place for node, place in spans_of(tree, nodes, texts[id(tree)]).items()},
+        inputs.load,
+        _models(settings),
+        lambda tree, nodes: {id(node): place for node, place in spans_of(tree, nodes, inputs.text_of(tree)).items()},
     )
+
+
+def _unsuppressed(findings: Iterable[Finding], inputs: Inputs) -> list[Finding]:
+    """The findings that no comment silences. All are put to the comments, also those of rules that are not in force
+    and heats that are not wanted: a comment is of use if it silences anything that another choice would show."""
+    kept = []
+    for finding in findings:
+        suppressions = inputs.suppressions[finding.span.path]
+        if not suppressions.match(finding.code, finding.span) and not suppressions.skip_file:
+            kept.append(finding)
+    return kept
+
+
+def _own_findings(pages: Mapping[str, Rule], in_force: frozenset[str], inputs: Inputs) -> Iterator[Finding]:
+    """What is to be said of the comments themselves, after they were put to every finding."""
+    for suppressions in inputs.suppressions.values():
+        if suppressions.skip_file:
+            continue
+        for complaint in suppressions.unused(in_force):
+            yield _own_finding(pages[UNUSED], complaint, _unused_detail(complaint, suppressions))
+        for complaint in suppressions.unknown(pages):
+            yield _own_finding(pages[UNKNOWN], complaint, _code_at(complaint, suppressions))
+        for complaint in suppressions.malformed:
+            yield _own_finding(pages[MALFORMED], complaint, complaint.message)
+
+
+def _unused_detail(complaint: Complaint, suppressions: Suppressions) -> str | None:
+    """What an unused comment would silence; None for a heat comment, which silences nothing."""
+    for directive in suppressions.directives:
+        if directive.span == complaint.span:
+            return "every rule" if directive.word is Word.IGNORE else None
+    return _code_at(complaint, suppressions)
+
+
+def _code_at(complaint: Complaint, suppressions: Suppressions) -> str:
+    codes = (code for directive in suppressions.directives for code in directive.codes)
+    return next(code.code for code in codes if code.span == complaint.span)
+
+
+def _own_finding(rule: Rule, complaint: Complaint, detail: str | None) -> Finding:
+    message = complaint.message if detail is None else rule.message.format(detail=detail)
+    return Finding(complaint.span, rule.code, rule.name, rule.direction, message, Heat.COLD, Confidence.HIGH)

@@ -5,7 +5,6 @@ in `commands`.
 """
 
 import argparse
-import os
 import sys
 import traceback
 from collections.abc import Sequence
@@ -16,7 +15,7 @@ from jaxlint import __version__
 from jaxlint.errors import UserError
 from jaxlint.settings import CONFIDENCES, FORMATS, HEATS, Flags, Request
 
-FOUND, WRONG, BUG, INTERRUPTED = 1, 2, 3, 130
+WRONG, BUG, INTERRUPTED = 2, 3, 130
 
 
 class _Parser(argparse.ArgumentParser):
@@ -33,16 +32,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     try:
-        status = _run(sys.argv[1:] if argv is None else argv)
-        sys.stdout.flush()
+        return _run(sys.argv[1:] if argv is None else argv)
     except UserError as error:
         print(f"jaxlint: {error}", file=sys.stderr)
         return WRONG
     except KeyboardInterrupt:
         print("jaxlint: interrupted", file=sys.stderr)
         return INTERRUPTED
-    except BrokenPipeError:
-        return _closed_pipe()
     except Exception:  # noqa: BLE001  # the one place: whatever comes here is a bug of ours
         traceback.print_exc()
         print(
@@ -51,13 +47,6 @@ def main(argv: Sequence[str] | None = None) -> int:
             file=sys.stderr,
         )
         return BUG
-    return status
-
-
-def _closed_pipe() -> int:
-    """The reader went away (``jaxlint check | head``): nothing more to say, also not when the interpreter flushes."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return FOUND
 
 
 def _run(argv: Sequence[str]) -> int:

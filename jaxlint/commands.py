@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import TextIO
 
 from jaxlint import settings as choices
-from jaxlint.check import Sources, check_bytes, check_paths, find_files
+from jaxlint.check import check_bytes, check_paths, find_files
 from jaxlint.configuration import nearest, shown
 from jaxlint.errors import UserError
 from jaxlint.findings import FileError, Report
+from jaxlint.inputs import Inputs
 from jaxlint.report import formats, statistics
 from jaxlint.report.context import Context, escape, place
 from jaxlint.rulebook import Rule, load_rules
@@ -38,20 +39,20 @@ def check(request: Request) -> int:
         _say(f"configuration: {shown(settings.config) if settings.config else 'none, the defaults hold'}")
     if request.show_settings:
         in_force = enabled(settings, {code: rule.default for code, rule in rules.items()})
-        print(choices.describe(settings, in_force), end="")
+        _print(choices.describe(settings, in_force))
         return CLEAN
     if request.show_files:
         return _show_files(settings, names)
-    sources = Sources()
+    inputs = Inputs()
     if stdin is None:
-        report = check_paths(settings, names, rules=rules, sources=sources)
+        report = check_paths(settings, names, rules=rules, inputs=inputs)
     else:
-        report = check_bytes(settings, sys.stdin.buffer.read(), stdin, rules=rules, sources=sources)
+        report = check_bytes(settings, sys.stdin.buffer.read(), stdin, rules=rules, inputs=inputs)
     color = request.output_file is None and _wants_color(request.color, sys.stdout)
     if request.statistics:
         text = statistics.render(report, settings.output_format)
     else:
-        text = formats.render(report, settings.output_format, Context(rules, sources.lines, color))
+        text = formats.render(report, settings.output_format, Context(rules, inputs.lines, color))
     _write(text, request.output_file)
     _remark(report, request)
     if report.errors:
@@ -64,7 +65,7 @@ def rule(name: str) -> int:
     pages = load_rules()
     for page in pages:
         if name.upper() == page.code or name == page.name:
-            print(page.text, end="" if page.text.endswith("\n") else "\n")
+            _print(page.text)
             return CLEAN
     known = [word for page in pages for word in (page.code, page.name)]
     raise UserError(f'unknown rule "{name}"{nearest(name, known, "`jaxlint rules` lists them")}')
@@ -74,11 +75,11 @@ def rules(output_format: str) -> int:
     """Prints the table of rules."""
     pages = load_rules()
     if output_format == "json":
-        print(json.dumps([_row(page) for page in pages], indent=1))
+        _print(json.dumps([_row(page) for page in pages], indent=1) + "\n")
         return CLEAN
     width = max(len(page.name) for page in pages)
-    for page in pages:
-        print(f"{page.code}  {'on ' if page.default else 'off'}  {page.name:<{width}}  {page.summary}")
+    lines = (f"{page.code}  {'on ' if page.default else 'off'}  {page.name:<{width}}  {page.summary}" for page in pages)
+    _print("".join(line + "\n" for line in lines))
     return CLEAN
 
 
@@ -115,8 +116,7 @@ def _start(names: Sequence[str]) -> Path:
 
 def _show_files(settings: Settings, names: Sequence[str]) -> int:
     found = find_files(settings, names)
-    for file in found.files:
-        print(file.path)
+    _print("".join(file.path + "\n" for file in found.files))
     for error in found.errors:
         _say(_error_line(error))
     return WRONG if found.errors else CLEAN
@@ -132,9 +132,20 @@ def _wants_color(choice: str, stream: TextIO) -> bool:
     return stream.isatty() and os.environ.get("TERM") != "dumb"
 
 
+def _print(text: str, stream: TextIO | None = None) -> None:
+    """Prints to standard output. A reader that goes away (``| head``) wants no more: that is no error."""
+    stream = stream or sys.stdout
+    try:
+        stream.write(text)
+        stream.flush()
+    except BrokenPipeError:
+        # The interpreter would flush once more at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
 def _write(text: str, path: Path | None) -> None:
     if path is None:
-        sys.stdout.write(text)
+        _print(text)
         return
     try:
         path.write_text(text, encoding="utf-8", errors="backslashreplace")
@@ -165,4 +176,4 @@ def _count(number: int, thing: str) -> str:
 
 
 def _say(text: str) -> None:
-    print(text, file=sys.stderr)
+    _print(f"{text}\n", sys.stderr)

@@ -144,6 +144,61 @@ class TestExitStatus:
         assert jaxlint("check") == (130, "", "jaxlint: interrupted\n")
 
 
+class TestWrongFiles:
+    """Each fault is one line with its place on standard error, status 2, and the file beside it is checked."""
+
+    @pytest.mark.parametrize(
+        ("data", "line"),
+        [
+            (b"# coding: klingon\n", "x.py:1:11: error: unknown encoding 'klingon'"),
+            (b"# coding: ascii\nx = '\xe9'\n", "x.py:2:6: error: byte 0xe9 is not ascii"),
+            (b"x = '\xff'\n", "x.py:1:6: error: byte 0xff is not utf-8 and no other encoding is declared"),
+            (
+                b"\xef\xbb\xbf# coding: latin-1\n",
+                "x.py:1:11: error: declares the encoding 'latin-1' but begins with a UTF-8 byte order mark",
+            ),
+            (b"x = 1\0\n", "x.py:1:6: error: source code cannot contain null bytes"),
+            (b"x = (\n", "x.py:1:5: error: syntax error: '(' was never closed"),
+            (
+                b"import jax\nif x:\ny = 1\n",
+                "x.py:3:1: error: syntax error: expected an indented block after 'if' statement on line 2",
+            ),
+            (
+                b"x = " + b"(" * 300 + b")" * 300 + b"\n",
+                "x.py:1:205: error: more than 200 nested brackets, not analysed",
+            ),
+        ],
+    )
+    def test_one_line_each(self, jaxlint: Runner, data: bytes, line: str) -> None:
+        write("a.py", BAD)
+        Path("x.py").write_bytes(data)
+        status, out, err = jaxlint("check", "--output-format", "concise")
+        assert (status, err) == (2, f"{line}\n1 finding in 2 files, 1 error\n")
+        assert out.startswith("a.py:10:9: JT101 ")
+
+    @pytest.mark.parametrize(
+        ("text", "line"),
+        [
+            ('{"nbformat": 3}', "x.ipynb: error: notebook format 3 is not read, only 4"),
+            ("[1", "x.ipynb:1:3: error: not a notebook: Expecting ',' delimiter"),
+            (
+                '{"nbformat": 4, "cells": [{"cell_type": "code", "source": "x = ("}]}',
+                "x.ipynb:cell 1:1:5: error: syntax error: '(' was never closed",
+            ),
+        ],
+    )
+    def test_notebooks(self, jaxlint: Runner, text: str, line: str) -> None:
+        assert jaxlint("check", write("x.ipynb", text)) == (2, "", f"{line}\nno findings in 1 file, 1 error\n")
+
+    @pytest.mark.skipif(os.name == "nt", reason="no such files there")
+    def test_what_is_no_file(self, jaxlint: Runner) -> None:
+        os.symlink("nowhere", "link.py")
+        os.mkfifo("pipe.py")
+        status, out, err = jaxlint("check", "link.py", "pipe.py", "-q")
+        assert (status, out) == (2, "")
+        assert err == "link.py: error: no such file or folder\npipe.py: error: not a regular file\n"
+
+
 class TestWrongRequests:
     @pytest.mark.parametrize(
         ("arguments", "line"),
@@ -171,7 +226,8 @@ class TestWrongRequests:
             ("rule prnt", 'unknown rule "prnt": did you mean "print"?'),
             (
                 "check --min-heat warm",
-                "argument --min-heat: invalid choice: 'warm' (choose from hot, periodic, cold) (see jaxlint check --help)",
+                "argument --min-heat: invalid choice: 'warm' (choose from hot, periodic, cold) "
+                "(see jaxlint check --help)",
             ),
         ],
     )
@@ -395,17 +451,21 @@ class TestAsAProcess:
     def test_version(self, jaxlint: Runner) -> None:
         assert jaxlint("--version") == (0, f"jaxlint {__version__}\n", "")
 
-    def test_a_reader_that_goes_away_is_no_error(self) -> None:
-        for index in range(300):
-            write(f"a{index}.py", BAD)
-        child = process("check", "--output-format", "json")
+    @pytest.mark.parametrize(("command", "status"), [("check --output-format json", 1), ("rules", 0)])
+    @pytest.mark.parametrize("both", [False, True], ids=["stdout", "both streams"])
+    def test_a_reader_that_goes_away_is_no_error(self, command: str, status: int, both: bool) -> None:
+        write("a.py", BAD + "        x = step(x)\n        print(x)\n" * 299)
+        child = process(*command.split())
         assert child.stdout
         assert child.stderr
-        child.stdout.read(1)
-        child.stdout.close()
-        assert child.stderr.read() in ("", "300 findings in 300 files\n")
-        child.stderr.close()
-        assert child.wait(60) == 1
+        with child.stdout, child.stderr:
+            if both:
+                child.stderr.close()
+            child.stdout.read(1)
+            child.stdout.close()
+            if not both:
+                assert child.stderr.read() in ("", "300 findings in 1 file\n")
+        assert child.wait(60) == status
 
     @pytest.mark.skipif(os.name == "nt", reason="signals differ")
     def test_control_c_prints_no_traceback(self) -> None:
@@ -433,3 +493,23 @@ class TestAsAProcess:
             out, err = child.communicate(timeout=60)
             assert child.returncode == 1, err
             assert "JT101" in out
+
+
+def test_start_up_costs_little_more_than_the_syntax_tree_library() -> None:
+    """`--version` and a check of one file, each against `import libcst` in the same round; the best of the rounds."""
+    write("a.py", "x = 1\n")
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+
+    def seconds(*arguments: str) -> float:
+        begin = time.perf_counter()
+        subprocess.run([sys.executable, *arguments], env=environment, stdout=subprocess.DEVNULL, check=True)
+        return time.perf_counter() - begin
+
+    ratios: list[tuple[float, float]] = []
+    for _ in range(5):
+        base = seconds("-c", "import libcst")
+        ratios.append(
+            (seconds("-m", "jaxlint", "--version") / base, seconds("-m", "jaxlint", "check", "-q", "a.py") / base)
+        )
+    assert min(version for version, _ in ratios) < 1
+    assert min(check for _, check in ratios) < 2.5

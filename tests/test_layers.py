@@ -17,7 +17,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("cli",),
     ("commands",),
     ("check", "fix", "confirm", "trace", "report"),
-    ("selection",),
+    ("inputs", "selection"),
     ("settings",),
     ("configuration",),
     ("rulebook", "interp"),

@@ -131,10 +131,9 @@ def test_an_editable_install_runs(sources: Path, dependencies: Path, tmp_path: P
     python = environment(tmp_path / "env", dependencies)
     # The build backend has to be at hand: without an index nothing else is installed.
     backend = done([sys.executable, "-c", "import hatchling; print(hatchling.__path__[0])"], tmp_path).strip()
-    (Path(dependencies) / "backend.pth").write_text("")
     (site,) = done([python, "-c", "import site; print(site.getsitepackages()[0])"], tmp_path).split()
     (Path(site) / "backend.pth").write_text(f"{Path(backend).parent}\n")
-    install: list[str | Path] = ["install", "--quiet", "--no-deps", "--no-index", "--no-build-isolation", "--editable", sources]
+    install = ["install", "--quiet", "--no-deps", "--no-index", "--no-build-isolation", "--editable", str(sources)]
     done([python, "-m", "pip", *install], tmp_path)
     (Path(site) / "backend.pth").unlink()
     finds_the_print([python], tmp_path / "work")

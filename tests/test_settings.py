@@ -11,6 +11,7 @@ from jaxlint.errors import UserError
 from jaxlint.selection import enabled, ignored
 from jaxlint.settings import Flags, Settings
 from jaxlint.sites import Confidence, Heat
+from jaxlint.source.files import DEFAULT_EXCLUDE
 
 RULES: Mapping[str, bool] = {
     "JT001": True,
@@ -98,7 +99,7 @@ def test_every_key_is_read() -> None:
 
 def test_exclude_replaces_the_default_and_extend_exclude_adds() -> None:
     assert [p.text for p in resolve("exclude = []").exclude] == []
-    assert [p.text for p in resolve('extend-exclude = ["x"]').exclude] == [*settings.DEFAULT_EXCLUDE, "x"]
+    assert [p.text for p in resolve('extend-exclude = ["x"]').exclude] == [*DEFAULT_EXCLUDE, "x"]
 
 
 class TestWhereTheFileIs:
@@ -288,4 +289,5 @@ class TestWrongFlags:
     def test_per_file_ignores_need_both_parts(self) -> None:
         message = '--per-file-ignores: "tests" is not PATTERN:CODE: write for example "tests/*:JT101"'
         assert complaint(per_file_ignores=("tests",)) == message
-        assert complaint(per_file_ignores=("a:JT9",)) == '--per-file-ignores: unknown rule "JT9": `jaxlint rules` lists them'
+        message = '--per-file-ignores: unknown rule "JT9": `jaxlint rules` lists them'
+        assert complaint(per_file_ignores=("a:JT9",)) == message

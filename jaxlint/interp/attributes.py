@@ -42,6 +42,8 @@ from jaxlint.interp.values import (
 from jaxlint.kinds import ARRAY, Kind
 from jaxlint.sites import Operation
 
+_TREE_METHODS = {"replace", "_replace", "apply_gradients", "increment"}
+"""Methods of state objects that give an object like the one they are called on."""
 _DICT_METHODS = {"items", "keys", "values", "get", "pop", "update", "setdefault", "copy", "popitem"}
 
 
@@ -56,10 +58,18 @@ def attribute(frame: Frame, node: cst.CSTNode, base: Value, name: str) -> Value:
     if base.kind & Kind.NUMPY:
         out = join(out, _of_numpy(frame, node, base, name))
     if base.kind & Kind.PYTHON:
-        out = join(out, of(LibraryMethod(f"builtins.str.{name}", replace(base, kind=Kind.PYTHON))))
+        out = join(out, _of_python(frame, base, name))
     if base.unknown and not base.kind:
         out = join(out, UNKNOWN)
     return out
+
+
+def _of_python(frame: Frame, base: Value, name: str) -> Value:
+    """A method of a string, or an attribute of a host object such as a configuration."""
+    for head in ("builtins.str", "builtins.dict"):
+        if frame.engine.models.exact(f"{head}.{name}"):
+            return of(LibraryMethod(f"{head}.{name}", replace(base, kind=Kind.PYTHON, objects=frozenset())))
+    return PYTHON
 
 
 def _of_array(frame: Frame, node: cst.CSTNode, base: Value, name: str) -> Value:
@@ -69,6 +79,9 @@ def _of_array(frame: Frame, node: cst.CSTNode, base: Value, name: str) -> Value:
     receiver = replace(base, kind=kind, objects=frozenset())
     word = models.attribute(canonical)
     if word is not None and word != "unknown":
+        operation = models.attribute_reads(canonical)
+        if operation is not None:
+            effects.reading(frame, node, operation, f".{name}", [(receiver, node)])
         if word == "device":
             out = fresh_array(frame, node, kind, f".{name} of a device array")
             return replace(out, origin=base.origin or out.origin, unknown=base.unknown, boolean=base.boolean)
@@ -77,6 +90,8 @@ def _of_array(frame: Frame, node: cst.CSTNode, base: Value, name: str) -> Value:
         return of(LibraryMethod(canonical, receiver))
     if name in _DICT_METHODS:
         return of(LibraryMethod(f"builtins.dict.{name}", receiver))
+    if name in _TREE_METHODS:
+        return of(LibraryMethod(f"tree.{name}", receiver))
     # Not an attribute of arrays: the value is a tree of arrays, and this is a branch of it.
     tokens = frozenset((*t, name) for t in base.tokens)
     return Value(kind, unknown=True, origin=base.origin, tokens=tokens)
@@ -151,6 +166,8 @@ def _of_library_object(frame: Frame, node: cst.CSTNode, obj: Object, below: Libr
     engine = frame.engine
     known = read(engine.heap, obj, name)
     full = engine.models.canonical(f"{below.name}.{name}")
+    if name.startswith("__") and not engine.models.exact(full):
+        return NOTHING
     word = engine.models.attribute(full)
     if word is not None:
         value = returned(Call(frame, node, full, (), of(obj)), word)
@@ -179,7 +196,7 @@ def _of_instance(frame: Frame, node: cst.CSTNode, obj: Object, below: Instance, 
             word = engine.models.attribute(full)
             if word is not None:
                 return returned(Call(frame, node, full, (), of(obj)), word)
-            if engine.models.function(full) is not None:
+            if engine.models.exact(full) or (not name.startswith("__") and engine.models.function(full) is not None):
                 return of(LibraryMethod(full, of(obj)))
     if name in {"__class__"}:
         return of(below.cls)
@@ -343,8 +360,7 @@ def effects_of_index(
             elif base.kind & ARRAY or base.unknown:
                 effects.reading(frame, node, Operation.VALUE_SHAPE, "boolean indexing", [(part, at)])
         elif part.kind & Kind.NUMPY and not part.kind & ARRAY and base.kind.must_be(Kind.DEVICE) and not frame.staged:
-            sure = effects.upload_sureness(frame, [part])
-            effects.record(frame, node, Operation.EAGER_CALL, "indexing", ((part, at),), confidence=sure)
+            effects.upload(frame, node, Operation.EAGER_CALL, "indexing", ((part, at),), [part])
         elif part.known(Kind.PYTHON) and base.kind.must_be(Kind.DEVICE) and not frame.staged:
             effects.record(frame, node, Operation.SCALAR_OPERAND, "indexing", ((part, at),))
 
@@ -360,7 +376,9 @@ def _array_item(
     if index.kind & Kind.TRACER and not base.unknown:
         kind = Kind.TRACER
     out = fresh_array(frame, node, kind, "an item of a device array is a device array")
-    return replace(out, origin=base.origin or out.origin, unknown=base.unknown, boolean=base.boolean)
+    return replace(
+        out, origin=base.origin or out.origin, unknown=base.unknown, boolean=base.boolean, placement=base.placement
+    )
 
 
 __all__ = ["attribute", "display", "moved", "subscript"]

@@ -11,6 +11,7 @@ from jaxlint.interp.classes import instantiate
 from jaxlint.interp.engine import (
     MAX_CONTEXTS,
     MAX_DEPTH,
+    MAX_TRACED_CONTEXTS,
     Activation,
     Argument,
     Arguments,
@@ -224,6 +225,9 @@ def _carry_fetches(
     for name in (str(t[1]) for t in activation.fetched_parameters if len(t) == 2):
         value = bound.get(name)
         if value is not None and value.tokens:
+            if name in activation.cached_under_guard:
+                for token in value.tokens:
+                    effects.blind_fetch(frame, token)
             effects.mark_fetched(frame, value)
 
 
@@ -276,7 +280,8 @@ def run(
     engine = frame.engine
     guarded = bool(frame.guards)
     fetched = tuple(n for n, v in bound.items() if v.kind & ARRAY and effects.is_fetched(frame, v.tokens))
-    activation, bound = _activation(engine, info, function, bound, mode, trace_start, guarded, fetched)
+    circumstances = (trace_start, frame.traced, guarded, frame.jit_disabled)
+    activation, bound = _activation(engine, info, function, bound, mode, circumstances, fetched)
     engine.reached.add(info.place)
     if frame.activation is not activation:
         frame.activation.calls.add((activation.number, Pace.ONCE if frame.staged or trace_start else frame.pace))
@@ -296,6 +301,8 @@ def run(
         handlers=list(frame.handlers) if guarded else [],
         caller=frame,
         trace_start=trace_start,
+        traced=trace_start or frame.traced,
+        jit_disabled=frame.jit_disabled,
     )
     _run_body(engine, inner, info, bound)
     return activation, activation.result
@@ -310,6 +317,7 @@ def _run_body(engine: Engine, frame: Frame, info: FunctionInfo, bound: dict[str,
     activation.running = True
     activation.sites.clear()
     activation.reads.clear()
+    activation.captured.clear()
     outer_reads, engine.heap.reads = engine.heap.reads, activation.reads
     try:
         _attempts(engine, frame, info, bound)
@@ -353,21 +361,21 @@ def _activation(
     function: Function,
     bound: dict[str, Value],
     mode: Mode,
-    trace_start: bool,
-    guarded: bool,
+    circumstances: tuple[bool, ...],
     fetched: tuple[str, ...],
 ) -> tuple[Activation, dict[str, Value]]:
-    key: tuple[object, ...] = (function, mode, trace_start, guarded, fetched, tuple(bound.items()))
+    key: tuple[object, ...] = (function, mode, circumstances, fetched, tuple(bound.items()))
     known = engine.by_key.get(key)
     if known is not None:
         if known.running:
             known.recursive = True
         return known, bound
     count = engine.contexts.get(info.place, 0)
-    if count >= MAX_CONTEXTS:
-        return _joined_activation(engine, info, function, bound, mode, trace_start, guarded)
+    if count >= (MAX_TRACED_CONTEXTS if mode is Mode.STAGED else MAX_CONTEXTS):
+        return _joined_activation(engine, info, function, bound, mode, circumstances)
     engine.contexts[info.place] = count + 1
     activation = _new(engine, info, function)
+    activation.traced = circumstances[0]
     engine.by_key[key] = activation
     return activation, bound
 
@@ -385,11 +393,10 @@ def _joined_activation(
     function: Function,
     bound: dict[str, Value],
     mode: Mode,
-    trace_start: bool,
-    guarded: bool,
+    circumstances: tuple[bool, ...],
 ) -> tuple[Activation, dict[str, Value]]:
     """The one activation that stands for all further contexts: its parameters are the join of all arguments."""
-    key = (info.place, mode, trace_start, guarded, "joined")
+    key = (info.place, mode, circumstances, "joined")
     activation = engine.by_key.get(key)
     if activation is None:
         activation = _new(engine, info, function)

@@ -75,13 +75,26 @@ def class_attribute(frame: Frame, node: cst.CSTNode, found: Value, receiver: Val
                     out = join(out, of(Method(inner, of(cls))))
             case Property(function, how) if receiver is not None and how in {"property", "cached"}:
                 for inner in function.objects:
-                    out = join(out, frame.engine.call(frame, node, of(Method(inner, receiver)), ()))
+                    made = frame.engine.call(frame, node, of(Method(inner, receiver)), ())
+                    if how == "cached":
+                        made = _kept(frame, inner, receiver, made)
+                    out = join(out, made)
             case Property(function, _):
                 out = join(out, function)
             case _:
                 out = join(out, of(obj))
     if found.kind or found.unknown:
         out = join(out, Value(found.kind, unknown=found.unknown, const=found.const, origin=found.origin))
+    return out
+
+
+def _kept(frame: Frame, function: Object, receiver: Value, made: Value) -> Value:
+    """A cached property's value: whatever any access computed, under a trace or not."""
+    heap = frame.engine.heap
+    out = made
+    for obj in receiver.objects:
+        heap.write(obj, f"cached {function!r}", made)
+        out = join(out, heap.field(obj, f"cached {function!r}") or made)
     return out
 
 

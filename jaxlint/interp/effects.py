@@ -25,6 +25,7 @@ def record(
     confidence: Confidence = Confidence.HIGH,
     detail: str = "",
     pace: Pace | None = None,
+    if_eager: bool = False,
 ) -> None:
     """Note a site of this activation; the same site seen again keeps the surer reading."""
     if frame.guards and operation in _TRANSFERS:
@@ -34,7 +35,7 @@ def record(
     if old is not None and old.confidence > confidence:
         return
     frame.activation.sites[key] = RawSite(
-        frame.module, node, operation, callee, tuple(operands), pace or frame.pace, traced, confidence, detail
+        frame.module, node, operation, callee, tuple(operands), pace or frame.pace, traced, confidence, detail, if_eager
     )
 
 
@@ -73,9 +74,38 @@ def is_fetched(frame: Frame, tokens: frozenset[Token]) -> bool:
     return bool(tokens) and all(any(t[:n] in fetched for n in range(1, len(t) + 1)) for t in tokens)
 
 
-def mark_fetched(frame: Frame, value: Value) -> None:
-    """Remember that the array has a host copy from here on."""
+def capture(frame: Frame, value: Value) -> None:
+    """A device array from outside of the trace takes part in traced code: compilation makes it a constant."""
+    if value.kind.must_be(Kind.DEVICE) and not value.unknown and not (value.origin is not None and value.origin.guess):
+        if len(frame.activation.captured) < 4:
+            frame.activation.captured.append(value)
+
+
+def mark_fetched(frame: Frame, value: Value, node: cst.CSTNode | None = None) -> None:
+    """Remember that the array has a host copy from here on, and the node that fetched it."""
     frame.state.fetched.update(value.tokens)
+    if node is not None:
+        for token in value.tokens:
+            frame.engine.fetched_at[token] = (frame, node)
+
+
+def _note_cached(frame: Frame, leaf: Value) -> None:
+    """A strict guard passes a fetch of what is on the host already: the earlier fetch blinds it."""
+    if not any(g.level.startswith("disallow") for g in frame.guards):
+        return
+    for token in leaf.tokens:
+        if token[0] == "parameter" and len(token) > 1:
+            frame.activation.cached_under_guard.add(str(token[1]))
+        else:
+            blind_fetch(frame, token)
+
+
+def blind_fetch(frame: Frame, token: Token) -> None:
+    """Note the fetch that made the array's host copy."""
+    known = frame.engine.fetched_at.get(token)
+    if known is not None:
+        where, node = known
+        record(where, node, Operation.GUARD_CACHED, None)
 
 
 def reading(
@@ -90,6 +120,7 @@ def reading(
     detail: str = "",
 ) -> bool:
     """The operation reads its operands on the host. True if it made a site."""
+    derived = operation is Operation.VALUE_SHAPE  # what is fetched is computed from the operand
     device: list[tuple[Value, cst.CSTNode | None]] = []
     tracers: list[tuple[Value, cst.CSTNode | None]] = []
     fresh: list[Value] = []
@@ -98,18 +129,26 @@ def reading(
         for leaf in found:
             if containers_only and leaf is value and leaf.kind:
                 continue
-            if leaf.kind & Kind.TRACER and not leaf.unknown:
-                tracers.append((leaf, at))
-            elif leaf.kind & Kind.DEVICE and not is_fetched(frame, leaf.tokens):
-                device.append((leaf, at))
-                fresh.append(leaf)
-    for leaf in fresh:
-        mark_fetched(frame, leaf)
+            if leaf.kind & Kind.TRACER:
+                # Outside of any trace it is a leaked tracer, whose use is an error of its own.
+                if not leaf.unknown and frame.traced:
+                    tracers.append((leaf, at))
+            elif leaf.kind & Kind.DEVICE:
+                if derived or not is_fetched(frame, leaf.tokens):
+                    device.append((leaf, at))
+                    fresh.append(leaf)
+                else:
+                    _note_cached(frame, leaf)
+    if not derived:
+        for leaf in fresh:
+            mark_fetched(frame, leaf, node)
     if tracers:
         sure = max(sureness(v, Kind.TRACER) for v, _ in tracers)
         record(frame, node, operation, callee, tracers, traced=True, confidence=sure, detail=detail)
     elif device:
         sure = max(sureness(v, Kind.DEVICE) for v, _ in device)
+        if sure is not Confidence.LOW and operation in _NEEDS_VALUES:
+            frame.activation.eager = True
         pace = Pace.ONCE if frame.staged else None
         record(frame, node, operation, callee, device, confidence=sure, detail=detail, pace=pace)
     return bool(tracers or device)
@@ -133,7 +172,20 @@ def host_data(frame: Frame, value: Value) -> Kind:
     return kind & HOST
 
 
-def upload_sureness(frame: Frame, values: Iterable[Value]) -> Confidence:
-    """How sure an upload is. Code that nobody in the project calls may run under jit, where it would be a constant."""
+_NEEDS_VALUES = {
+    Operation.SCALAR, Operation.TRUTH, Operation.REDUCE, Operation.NUMPY_CONVERSION, Operation.NUMPY_FUNCTION,
+    Operation.HOST_COPY, Operation.INDEX, Operation.SAVE, Operation.METRIC, Operation.PLOT,
+}  # fmt: skip
+"""Operations that fail on tracers: code that does them to a device array runs eagerly."""
+
+
+def upload(
+    frame: Frame, node: cst.CSTNode, operation: Operation, callee: str | None, operands: Operands, values: Iterable[Value]
+) -> None:
+    """The operation uploads its operands, whose host data `values` are.
+
+    Code that nobody in the project calls may run under jit, where host data is a constant: such a site counts only if
+    something shows that the code runs eagerly.
+    """
     sure = max((sureness(v, HOST) for v in values), default=Confidence.LOW)
-    return min(sure, Confidence.LOW) if frame.mode is Mode.OPEN else sure
+    record(frame, node, operation, callee, operands, confidence=sure, if_eager=frame.mode is Mode.OPEN)

@@ -31,6 +31,8 @@ from jaxlint.sites import Confidence, Operation
 
 MAX_DEPTH = 24
 MAX_CONTEXTS = 8
+MAX_TRACED_CONTEXTS = 4
+"""In traced code only the tracer rules look on; fewer contexts tell them enough."""
 STEPS_PER_ROOT = 400_000
 
 
@@ -125,6 +127,7 @@ class RawSite:
     traced: bool
     confidence: Confidence
     detail: str = ""
+    if_eager: bool = False
 
 
 @dataclass(slots=True, eq=False)
@@ -143,9 +146,13 @@ class Activation:
     pace: Pace | None = None
     guarded: bool = False
     gave_up: bool = False
+    traced: bool = False
+    eager: bool = False
     recursive: bool = False
     growths: int = 0
     parameters: dict[str, Value] = field(default_factory=dict)
+    captured: list[Value] = field(default_factory=list)
+    cached_under_guard: set[str] = field(default_factory=set)
     reads: set[tuple[object, str | None]] = field(default_factory=set)
     calls: set[tuple[int, Pace]] = field(default_factory=set)
     sites: dict[tuple[int, Operation], RawSite] = field(default_factory=dict)
@@ -173,6 +180,8 @@ class Frame:
     handlers: list["Handler"] = field(default_factory=list)
     caller: "Frame | None" = None
     trace_start: bool = False
+    traced: bool = False
+    jit_disabled: bool = False
     loop_names: frozenset[str] | set[str] = frozenset()
     loop_bound: frozenset[str] = frozenset()
 
@@ -305,6 +314,8 @@ class Engine:
         self.defined_in: dict[Place, list[int]] = {}
         self.guards_made: dict[Place, tuple[Frame, cst.CSTNode, bool]] = {}
         self.pinned_to_cpu: set[str] = set()
+        self.fetched_at: dict[Token, tuple[Frame, cst.CSTNode]] = {}
+        self.memoised: set[Place] = set()
 
     expressions: dict[type, Evaluator] = {}
     statements: dict[type, Executor] = {}

@@ -33,7 +33,7 @@ from jaxlint.interp.values import (
     without_none,
 )
 from jaxlint.kinds import ARRAY, Kind
-from jaxlint.sites import Operation
+from jaxlint.sites import Confidence, Operation
 
 _BOOLEAN_RESULT = (cst.BitAnd, cst.BitOr, cst.BitXor)
 
@@ -177,6 +177,9 @@ def arithmetic(
         if not kind and unknown:
             return UNKNOWN
         return Value(kind, unknown=unknown, boolean=left.boolean and right.boolean)
+    if frame.staged:
+        effects.capture(frame, left)
+        effects.capture(frame, right)
     _mixed(frame, node, left, right, nodes)
     message = f"the result of {sign!r} with a device array is a device array"
     firm = kind & ARRAY == kind and (left.known(kind) or right.known(kind))
@@ -198,8 +201,8 @@ def _mixed(
         if not device.kind & Kind.DEVICE:
             continue
         if host.kind & Kind.NUMPY and not host.kind & Kind.DEVICE:
-            sure = min(effects.upload_sureness(frame, [host]), effects.sureness(device, Kind.DEVICE))
-            effects.record(frame, node, Operation.MIXED, None, ((host, at),), confidence=sure)
+            if effects.sureness(device, Kind.DEVICE) is not Confidence.LOW:
+                effects.upload(frame, node, Operation.MIXED, None, ((host, at),), [host])
         elif host.known(Kind.PYTHON):
             effects.record(frame, node, Operation.SCALAR_OPERAND, None, ((host, at),))
 

@@ -11,7 +11,7 @@ from jaxlint.interp.definitions import define_class, define_function
 from jaxlint.interp.engine import Engine, Frame, GaveUp, Handler, State, statement
 from jaxlint.interp.expressions import binary
 from jaxlint.interp.gates import Gate, gate_of
-from jaxlint.interp.heap import element_of, is_container
+from jaxlint.interp.heap import element_of, is_container, leaves
 from jaxlint.interp.heat import Pace
 from jaxlint.interp.iteration import iterated, loop_pace
 from jaxlint.interp.modules import absolute, import_from, import_module, star_names
@@ -120,6 +120,10 @@ def _return(frame: Frame, node: cst.CSTNode) -> None:
 
     value = NONE if node.value is None else value
     activation = frame.activation
+    if frame.traced and frame.info is not None and frame.info.place in frame.engine.memoised:
+        held = [v for v in leaves(frame.engine.heap, value) if v.kind.must_be(Kind.TRACER)]
+        if held:
+            effects.record(frame, node, Operation.CACHE, None, [(v, node.value) for v in held[:1]], traced=True)
     if value.kind & ARRAY and effects.is_fetched(frame, value.tokens) and not _is_parameter(value):
         activation.result_fetched = True
     activation.result = join(activation.result, replace(value, tokens=frozenset()) if value.tokens else value)
@@ -356,9 +360,12 @@ def _with(frame: Frame, node: cst.CSTNode) -> None:
     assert isinstance(node, cst.With)
     held = frame.guards
     handlers = len(frame.handlers)
+    disabled = frame.jit_disabled
     for item in node.items:
         value = frame.engine.evaluate(frame, item.item)
         entered = _entered(frame, item.item, value)
+        if any(isinstance(o, LibraryObject) and o.name == "jax.disable_jit" for o in value.objects):
+            frame.jit_disabled = True
         guard = guards.entered(frame, item.item, value)
         if guard is not None:
             frame.guards = (*frame.guards, guard)
@@ -371,6 +378,7 @@ def _with(frame: Frame, node: cst.CSTNode) -> None:
         guards.body_of_guard(frame, node)
     execute(frame, node.body)
     frame.guards = held
+    frame.jit_disabled = disabled
     del frame.handlers[handlers:]
     if any(_swallows(item.item) for item in node.items):
         frame.state.alive = True

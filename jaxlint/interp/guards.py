@@ -14,7 +14,7 @@ _GUARD = "jax.transfer_guard"
 _VARIABLE = "JAX_TRANSFER_GUARD_"
 _PLATFORM_VARIABLES = ("JAX_PLATFORMS", "JAX_PLATFORM_NAME")
 _PLATFORM_OPTIONS = ("jax_platforms", "jax_platform_name")
-_BROAD = ("Exception", "BaseException", "RuntimeError", "JaxRuntimeError", "XlaRuntimeError")
+_BROAD = ("Exception", "BaseException")
 
 
 @handler("transfer_guard")

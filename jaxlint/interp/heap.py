@@ -148,11 +148,11 @@ def element_of(heap: Heap, value: Value, token: tuple[object, ...] | None = None
             case _:
                 out = join(out, UNKNOWN)
     if value.kind:
-        tokens = frozenset((token,)) if token and value.kind & (Kind.DEVICE | Kind.TRACER) else frozenset()
-        out = join(out, Value(value.kind, origin=value.origin, tokens=tokens, unknown=value.unknown))
+        out = join(out, Value(value.kind, origin=value.origin, unknown=value.unknown, placement=value.placement))
     elif value.unknown:
         out = join(out, UNKNOWN)
-    return out
+    tokens = frozenset((token,)) if token and out.kind & (Kind.DEVICE | Kind.TRACER) else frozenset()
+    return out if out.tokens == tokens else replace(out, tokens=tokens)
 
 
 def _read_all(heap: Heap, obj: Object) -> Iterator[Value]:
@@ -171,6 +171,8 @@ def values_of(heap: Heap, obj: Object) -> Value:
 
 def leaves(heap: Heap, value: Value, depth: int = 5) -> list[Value]:
     """The arrays and scalars inside a value, its containers searched, itself included: at most MAX_LEAVES."""
+    if not value.objects:
+        return [value] if value.kind else []
     out: list[Value] = []
     _collect(heap, value, depth, out, set())
     return out

@@ -9,6 +9,8 @@ from jaxlint.interp.values import (
     PYTHON,
     UNKNOWN,
     Instance,
+    LibraryObject,
+    Object,
     Token,
     Tuple,
     Value,
@@ -23,7 +25,7 @@ FEW = 8
 def iterated(frame: Frame, node: cst.CSTNode, iterable: Value, token: Token) -> Value:
     """What one turn over `iterable` yields; instances are asked through __iter__ and __next__."""
     engine = frame.engine
-    instances = [o for o in iterable.objects if isinstance(base_of(o), Instance)]
+    instances = [o for o in iterable.objects if _asks(frame, o)]
     if not instances:
         return element_of(engine.heap, iterable, token)
     rest = Value(iterable.kind, iterable.objects - frozenset(instances), iterable.unknown, (), False, iterable.origin)
@@ -31,6 +33,14 @@ def iterated(frame: Frame, node: cst.CSTNode, iterable: Value, token: Token) -> 
     for obj in instances:
         out = join(out, _from_instance(frame, node, of(obj), token))
     return out
+
+
+def _asks(frame: Frame, obj: Object) -> bool:
+    """True of objects that say themselves what iteration gives."""
+    below = base_of(obj)
+    if isinstance(below, LibraryObject):
+        return frame.engine.models.exact(f"{below.name}.__iter__")
+    return isinstance(below, Instance)
 
 
 def _from_instance(frame: Frame, node: cst.CSTNode, value: Value, token: Token) -> Value:

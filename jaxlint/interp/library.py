@@ -1,18 +1,20 @@
 """Calls of library callables: the models applied. What a model's words mean is said in models/README.md."""
 
+import functools
 from dataclasses import replace
 
 import libcst as cst
 
-from jaxlint.interp import effects
+from jaxlint.interp import devices, effects
 from jaxlint.interp.engine import Argument, Arguments, Call, Frame
-from jaxlint.interp.heap import element_of, leaves, moved
+from jaxlint.interp.heap import base_of, element_of, leaves, moved, values_of
 from jaxlint.interp.models import FunctionModel, Positions
 from jaxlint.interp.values import (
     NONE,
     NOTHING,
     PYTHON,
     UNKNOWN,
+    Instance,
     Library,
     LibraryObject,
     Mapping,
@@ -22,7 +24,6 @@ from jaxlint.interp.values import (
     Tuple,
     Value,
     array,
-    join_all,
     of,
 )
 from jaxlint.kinds import ARRAY, Kind
@@ -76,16 +77,30 @@ def display(name: str) -> str:
     return name.removeprefix("builtins.")
 
 
+def _given(call: Call, names: Positions) -> bool:
+    """True if one of the arguments, by position or keyword, is given."""
+    return any(
+        (len(call.positional) > n) if isinstance(n, int) else any(a.keyword == n for a in call.arguments) for n in names
+    )
+
+
+_LISTS_ONLY = {Operation.NUMPY_CONVERSION, Operation.NUMPY_FUNCTION}
+
+
 def apply_effects(call: Call, model: FunctionModel) -> None:
     """Note what the call reads, needs concrete, and uploads."""
     frame = call.frame
-    given = {a.keyword for a in call.arguments if a.keyword}
-    skipped = any(u in given for u in model.unless)
+    skipped = _given(call, model.unless) or bool(model.only_with and not _given(call, model.only_with))
     if model.only_arity is not None and len(call.positional) != model.only_arity:
         skipped = True
     callee = display(call.name)
     if (model.reads or model.reads_all) and model.operation is not None and not skipped:
         operands = [(a.value, a.node) for a in chosen(call, model.reads, model.reads_all)]
+        lists = model.operation in _LISTS_ONLY
+        if lists:
+            operands = [(without_mappings(v), at) for v, at in operands]
+        if model.dict_values:
+            operands = [(v, at) for value, at in operands for v in _direct_values(call, value)]
         effects.reading(
             frame, call.node, model.operation, callee, operands,
             deep=model.deep or model.reads_containers, containers_only=model.reads_containers,
@@ -93,13 +108,28 @@ def apply_effects(call: Call, model: FunctionModel) -> None:
     if model.value_shape and not skipped:
         operands = [(a.value, a.node) for a in chosen(call, model.value_shape, False)]
         effects.reading(frame, call.node, Operation.VALUE_SHAPE, callee, operands)
-    if model.concrete:
+    if model.concrete and not _given(call, model.unless):
         operands = [(a.value, a.node) for a in chosen(call, model.concrete, False)]
         effects.reading(frame, call.node, Operation.CONCRETE, callee, operands, deep=True)
     if model.uploads or model.uploads_all:
         _uploads(call, model, callee)
     if model.creates and not frame.staged:
         effects.record(frame, call.node, Operation.CREATE, callee, ((PYTHON, call.node),))
+
+
+def without_mappings(value: Value) -> Value:
+    """The value as NumPy sees it: it looks into lists and tuples, and takes any other object for one."""
+    kept = frozenset(o for o in value.objects if not isinstance(base_of(o), Mapping | Instance | LibraryObject))
+    return value if len(kept) == len(value.objects) else replace(value, objects=kept)
+
+
+def _direct_values(call: Call, value: Value) -> list[Value]:
+    """The values of a dict, without what they hold; of anything else the value itself."""
+    out = [replace(value, objects=frozenset())]
+    for obj in value.objects:
+        if isinstance(base_of(obj), Mapping):
+            out.append(values_of(call.engine.heap, obj))
+    return out
 
 
 def _uploads(call: Call, model: FunctionModel, callee: str) -> None:
@@ -111,10 +141,10 @@ def _uploads(call: Call, model: FunctionModel, callee: str) -> None:
         return
     hosts = [a for a in args if effects.host_data(frame, a.value)]
     if hosts:
-        sure = effects.upload_sureness(frame, (leaf for a in hosts for leaf in leaves(frame.engine.heap, a.value)))
+        found = [leaf for a in hosts for leaf in leaves(frame.engine.heap, a.value)]
         operands = tuple((Value(Kind.NUMPY, origin=a.value.origin), a.node) for a in hosts)
         operation = model.upload_operation or Operation.EAGER_CALL
-        effects.record(frame, call.node, operation, callee, operands, confidence=sure)
+        effects.upload(frame, call.node, operation, callee, operands, found)
     elif any(a.value.known(Kind.PYTHON) and a.value.const for a in args) and len(args) > 1:
         effects.record(frame, call.node, Operation.SCALAR_OPERAND, callee, ((PYTHON, call.node),))
 
@@ -134,13 +164,25 @@ def fresh_array(frame: Frame, node: cst.CSTNode, kind: Kind, message: str, *, gu
     return array(kind, Origin(place, message, None, guess), token)
 
 
+def _placement(call: Call) -> str:
+    """Where a jnp function leaves its result: with its committed operands, or uncommitted."""
+    if any(a.keyword in {"device", "sharding", "out_sharding"} for a in call.arguments):
+        return ""
+    operands = [(v, a.node) for a in call.arguments for v in leaves(call.engine.heap, a.value, 2)]
+    if call.receiver is not None:
+        operands.append((call.receiver, None))
+    return devices.meet(call.frame, call.node, operands)
+
+
 def result_kind(call: Call) -> Kind:
     """Where a jnp function called here leaves its result: with the tracers if any argument is one."""
     frame = call.frame
-    if frame.staged:
-        return Kind.TRACER
     heap = frame.engine.heap
     values = [a.value for a in call.arguments]
+    if frame.staged:
+        for value in values:
+            effects.capture(frame, value)
+        return Kind.TRACER
     if call.receiver is not None:
         values.append(call.receiver)
     for value in values:
@@ -150,50 +192,134 @@ def result_kind(call: Call) -> Kind:
     return Kind.DEVICE
 
 
-def returned(call: Call, word: str, *, boolean: bool = False) -> Value:
+Word = tuple[str, tuple[object, ...]]
+"""A parsed `returns` word: its head and its operands, words among them."""
+
+_ONE_WORD = {"iter", "list", "dict", "callable"}
+_ONE_OPERAND = {"arg", "dispatch", "element", "object"}
+_MAYBE_OPERAND = {"device", "numpy", "python"}
+
+
+@functools.cache
+def parse_word(text: str) -> Word:
+    """A `returns` word of models/README.md, parsed."""
+    tokens = text.split()
+    word, rest = _parse(tokens, 0)
+    return word if rest >= len(tokens) else ("unknown", ())
+
+
+def _parse(tokens: list[str], at: int) -> tuple[Word, int]:
+    if at >= len(tokens):
+        return ("unknown", ()), at
+    head = tokens[at]
+    following = tokens[at + 1] if at + 1 < len(tokens) else ""
+    if head in _ONE_WORD:
+        inner, at = _parse(tokens, at + 1)
+        return (head, (inner,)), at
+    if head == "tuple":
+        items: list[object] = []
+        at += 1
+        while at < len(tokens):
+            item, at = _parse(tokens, at)
+            items.append(item)
+        return (head, tuple(items)), at
+    if head == "wrap":
+        position = tokens[at + 2] if at + 2 < len(tokens) else "0"
+        return (head, (following, position)), at + 3
+    if head in _ONE_OPERAND or (head in _MAYBE_OPERAND and (following.isdigit() or following == "self")):
+        return (head, (following,)), at + 2
+    return (head, ()), at + 1
+
+
+def returned(call: Call, text: str, *, boolean: bool = False) -> Value:
     """The value that a `returns` word means for this call."""
-    head, _, rest = word.partition(" ")
+    return _returned(call, parse_word(text), boolean)
+
+
+_HOST_KINDS = {"numpy": Kind.NUMPY, "python": Kind.PYTHON, "host": Kind.PYTHON | Kind.NUMPY}
+
+
+def _returned(call: Call, word: Word, boolean: bool) -> Value:
+    head, operands = word
+    operand = str(operands[0]) if operands and isinstance(operands[0], str) else ""
     match head:
+        case "device" if operand:
+            value = _argument(call, operand)
+            return moved(value, result_kind(call), everything=True) if value.kind or value.objects else fresh(
+                call, result_kind(call)
+            )
         case "device":
-            if rest:
-                return moved(_argument(call, rest), result_kind(call), everything=True)
-            value = fresh(call, result_kind(call))
-            return replace(value, boolean=True) if boolean else value
+            made = replace(fresh(call, result_kind(call)), placement=_placement(call))
+            return replace(made, boolean=True) if boolean else made
+        case "numpy" | "python" | "host" if operand:
+            return moved(_argument(call, operand), _HOST_KINDS[head])
         case "numpy" | "python" | "host":
-            kind = {"numpy": Kind.NUMPY, "python": Kind.PYTHON, "host": Kind.PYTHON | Kind.NUMPY}[head]
-            if rest:
-                return moved(_argument(call, rest), kind)
             origin = call.frame.origin(call.node, f"{display(call.name)} returns a host value")
-            return Value(kind, origin=origin)
+            return Value(_HOST_KINDS[head], origin=origin, boolean=boolean and head == "numpy")
         case "none":
             return NONE
         case "arg":
-            return _argument(call, rest)
+            return _argument(call, operand)
         case "dispatch":
-            return _dispatched(call, _argument(call, rest), boolean)
+            return _dispatched(call, _argument(call, operand), boolean)
         case "element":
-            return element_of(call.engine.heap, _argument(call, rest))
-        case "iter":
-            return of(Stream(returned(call, rest)))
-        case "list":
-            seq = Sequence(call.frame.place(call.node), call.frame.scope.number)
-            call.engine.heap.write(seq, "*", returned(call, rest))
-            return of(seq)
-        case "dict":
-            found = Mapping(call.frame.place(call.node), call.frame.scope.number)
-            call.engine.heap.write(found, "*", returned(call, rest))
-            return of(found)
-        case "tuple":
-            return of(Tuple(tuple(returned(call, w) for w in rest.split())))
+            return element_of(call.engine.heap, _argument(call, operand))
+        case "promote" | "elementwise":
+            return _combined(call, boolean, arrays=head == "promote")
         case "object":
-            return of(LibraryObject(rest), origin=call.frame.origin(call.node, f"{rest} is made"))
+            return of(LibraryObject(operand), origin=call.frame.origin(call.node, f"{operand} is made"))
         case "wrap":
-            name, _, position = rest.partition(" ")
-            return of(LibraryObject(name, (_argument(call, position or "0"),)))
+            return of(LibraryObject(operand, (_argument(call, str(operands[1])),)))
         case "callable":
-            return of(Library(f"callable {rest}"))
+            return of(Library(f"callable {_text(operands[0])}"))
+        case _:
+            return _container(call, head, operands)
+
+
+def _text(word: object) -> str:
+    if isinstance(word, str):
+        return word
+    assert isinstance(word, tuple)
+    head, operands = word
+    return " ".join([str(head), *(_text(o) for o in operands)])
+
+
+def _word(value: object) -> Word:
+    assert isinstance(value, tuple)
+    return value[0], value[1]
+
+
+def _container(call: Call, head: str, operands: tuple[object, ...]) -> Value:
+    place, scope = call.frame.place(call.node), call.frame.scope.number
+    match head:
+        case "iter":
+            return of(Stream(_returned(call, _word(operands[0]), False)))
+        case "list" | "dict":
+            made = Sequence(place, scope) if head == "list" else Mapping(place, scope)
+            call.engine.heap.write(made, "*", _returned(call, _word(operands[0]), False))
+            return of(made)
+        case "tuple":
+            return of(Tuple(tuple(_returned(call, _word(o), False) for o in operands)))
         case _:
             return UNKNOWN
+
+
+def _combined(call: Call, boolean: bool, *, arrays: bool) -> Value:
+    """Arithmetic over all arguments: of device arrays (`arrays`) a device array, else NumPy if any is, else Python."""
+    kind = Kind(0)
+    unknown = False
+    for a in call.arguments:
+        for leaf in leaves(call.engine.heap, a.value, 3):
+            kind |= leaf.kind
+            unknown |= leaf.unknown
+        unknown |= a.value.unknown
+    if arrays and kind & ARRAY:
+        return fresh(call, Kind.TRACER if kind & Kind.TRACER else Kind.DEVICE)
+    if kind & (ARRAY | Kind.NUMPY):
+        return Value(Kind.NUMPY, boolean=boolean)
+    if arrays and unknown:
+        return UNKNOWN
+    return Value(Kind.PYTHON if kind else Kind.NUMPY, unknown=unknown)
 
 
 def _argument(call: Call, position: str) -> Value:
@@ -212,17 +338,6 @@ def _dispatched(call: Call, value: Value, boolean: bool) -> Value:
         out = fresh(call, kind, f"{display(call.name)} of a device array stays on the device")
         return replace(out, unknown=value.unknown, boolean=boolean)
     return Value(kind, unknown=value.unknown, boolean=boolean)
-
-
-def sure(value: Value) -> bool:
-    """True if the value's place is known for certain."""
-    return bool(value.kind) and not value.unknown and not (value.origin is not None and value.origin.guess)
-
-
-def host_result(values: list[Value]) -> Value:
-    """The host value that a computation over host values gives."""
-    joined = join_all(values)
-    return Value(Kind.NUMPY if joined.kind & Kind.NUMPY else Kind.PYTHON)
 
 
 __all__ = ["Confidence", "apply_effects", "call_library", "chosen", "display", "fresh", "fresh_array", "returned"]

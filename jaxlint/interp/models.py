@@ -22,7 +22,9 @@ class FunctionModel:
     operation: Operation | None = None
     deep: bool = False
     reads_containers: bool = False
-    unless: tuple[str, ...] = ()
+    unless: Positions = ()
+    only_with: Positions = ()
+    dict_values: bool = False
     only_arity: int | None = None
     uploads: Positions = ()
     uploads_all: bool = False
@@ -37,7 +39,7 @@ class FunctionModel:
 
 _KEYS = {
     "names", "returns", "reads", "operation", "deep", "reads_containers", "unless", "only_arity", "uploads",
-    "upload_operation", "creates", "concrete", "value_shape", "boolean", "handler", "traces", "since", "until",
+    "upload_operation", "creates", "concrete", "value_shape", "boolean", "handler", "only_with", "dict_values", "traces", "since", "until",
 }  # fmt: skip
 
 
@@ -48,6 +50,7 @@ class Models:
         self._functions: dict[str, FunctionModel] = {}
         self._families: dict[str, FunctionModel] = {}
         self._attributes: dict[str, str] = {}
+        self._attribute_reads: dict[str, Operation] = {}
         self._aliases: dict[str, str] = {}
         self._canonical: dict[str, str] = {}
         self._found: dict[str, FunctionModel | None] = {}
@@ -75,6 +78,9 @@ class Models:
         for block in _blocks(data.get("attribute", []), where):
             for name in _names(block, where):
                 self._attributes[name] = str(block.get("returns", "unknown"))
+                operation = _operation(block.get("operation"), name, where)
+                if operation is not None:
+                    self._attribute_reads[name] = operation
         self._found.clear()
 
     def canonical(self, name: str) -> str:
@@ -116,6 +122,10 @@ class Models:
         prefix = module + "."
         names = [*self._functions, *self._attributes, *self._aliases]
         return sorted({n[len(prefix) :] for n in names if n.startswith(prefix) and "." not in n[len(prefix) :]})
+
+    def attribute_reads(self, name: str) -> Operation | None:
+        """The operation by which reading an attribute fetches its object; None where it does not."""
+        return self._attribute_reads.get(name)
 
     def attribute(self, name: str) -> str | None:
         """What an attribute holds, as a `returns` word; None where nothing is said."""
@@ -171,7 +181,9 @@ def _function(name: str, block: dict[str, object], where: str) -> FunctionModel:
         operation=_operation(block.get("operation"), name, where),
         deep=bool(block.get("deep", False)),
         reads_containers=bool(block.get("reads_containers", False)),
-        unless=tuple(str(v) for v in _positions(block.get("unless"))),
+        unless=_positions(block.get("unless")),
+        only_with=_positions(block.get("only_with")),
+        dict_values=bool(block.get("dict_values", False)),
         only_arity=arity if isinstance(arity, int) else None,
         uploads=_positions(uploads),
         uploads_all=uploads == "all",

@@ -63,10 +63,18 @@ class Analysis:
 
 
 def analyse(
-    roots: Sequence[str], paths: Sequence[str], load: Loader, models: Models, positions: Positions
+    roots: Sequence[str],
+    requested: Sequence[str],
+    paths: Sequence[str],
+    load: Loader,
+    models: Models,
+    positions: Positions,
 ) -> Analysis:
-    """Analyse the files `roots`; files in `paths` are brought in through `load` when something imports them."""
-    project = Project(paths, roots, load)
+    """Analyse the files `roots`, and of `paths` those that they bring in by imports; give the sites in `requested`.
+
+    `roots` are the requested files that can matter by themselves: those that speak of a library that the models know.
+    """
+    project = Project(paths, requested, load)
     engine = Engine(project, models)
     engine.call = calls.call
     engine.attribute = attributes.attribute
@@ -225,14 +233,16 @@ def _unentered_guards(engine: Engine) -> None:
 
 
 def _sites(engine: Engine, positions: Positions) -> Iterable[Site]:
-    raw = [s for a in engine.activations for s in a.sites.values()]
     paces = _paces(engine)
+    eager = _eager(engine)
     chosen: dict[tuple[str, int, Operation, bool], tuple[RawSite, Pace]] = {}
     for activation in engine.activations:
         outer = paces.get(activation.number, Pace.ONCE)
         for site in activation.sites.values():
             if not site.module.requested:
                 continue
+            if site.if_eager and activation.number not in eager:
+                site.confidence = Confidence.LOW
             pace = Pace.ONCE if site.traced else outer.then(site.pace)
             key = (site.module.path, site.module.place(site.node).number, site.operation, site.traced)
             old = chosen.get(key)
@@ -241,7 +251,12 @@ def _sites(engine: Engine, positions: Positions) -> Iterable[Site]:
                 chosen[key] = (site, best)
             elif pace.heat > old[1].heat and site.confidence >= min(old[0].confidence, Confidence.MEDIUM):
                 chosen[key] = (old[0], pace)
-    del raw
+    for site, _ in list(chosen.values()):
+        if site.operation is Operation.PRINT and site.traced:
+            # A fetch at the same place (under disable_jit) says more than the print of a tracer.
+            place = (site.module.path, site.module.place(site.node).number, site.operation)
+            if (*place, False) in chosen:
+                del chosen[*place, True]
     pinned = engine.pinned_to_cpu
     wanted: dict[str, dict[int, cst.CSTNode]] = {}
     for site, _ in chosen.values():
@@ -264,6 +279,28 @@ def _sites(engine: Engine, positions: Positions) -> Iterable[Site]:
         made = _site(engine, site, pace.heat, spans)
         if made is not None:
             yield made
+
+
+def _eager(engine: Engine) -> set[int]:
+    """The activations that certainly run eagerly: that do what fails under a trace, their callers and their callees."""
+    callers: dict[int, set[int]] = {}
+    for activation in engine.activations:
+        for callee, _ in activation.calls:
+            callers.setdefault(callee, set()).add(activation.number)
+    eager: set[int] = set()
+    todo = [a.number for a in engine.activations if a.eager or a.info is None]
+    while todo:
+        number = todo.pop()
+        if number not in eager:
+            eager.add(number)
+            todo.extend(c for c in callers.get(number, ()) if engine.by_number[c].info is not None)
+    todo = [n for n in eager if engine.by_number[n].info is not None]
+    while todo:
+        for callee, _ in engine.by_number[todo.pop()].calls:
+            if callee not in eager and not engine.by_number[callee].traced:
+                eager.add(callee)
+                todo.append(callee)
+    return eager
 
 
 def _chain(origin: Origin | None) -> list[Origin]:

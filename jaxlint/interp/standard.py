@@ -6,9 +6,9 @@ import libcst as cst
 
 from jaxlint.interp import effects, guards
 from jaxlint.interp.assignment import leak, set_attribute
-from jaxlint.interp.calls import call_with, element_of_mapping
+from jaxlint.interp.calls import call_unknown_arguments, call_with, element_of_mapping
 from jaxlint.interp.classes import mro
-from jaxlint.interp.engine import Argument, Call, Frame, handler
+from jaxlint.interp.engine import Argument, Call, Frame, Mode, handler
 from jaxlint.interp.expressions import binary, merge_mapping
 from jaxlint.interp.heap import ANY, KEYS, base_of, element_of, field_names, is_container, leaves, read, values_of
 from jaxlint.interp.heat import Pace
@@ -22,6 +22,7 @@ from jaxlint.interp.values import (
     Class,
     Function,
     Instance,
+    Library,
     LibraryObject,
     Mapping,
     Method,
@@ -256,6 +257,36 @@ def _len(call: Call) -> Value:
     return PYTHON
 
 
+@handler("globals")
+def _globals(call: Call) -> Value:
+    """globals(): the classes and functions of the module, for dispatch by name."""
+    frame = call.frame
+    made = Mapping(frame.place(frame.module.tree), frame.scope.number)
+    scope = frame.scope
+    while scope.parent is not None:
+        scope = frame.engine.scopes[scope.parent]
+    for name, value in list(scope.names.items()):
+        if any(isinstance(o, Class | Function) for o in value.objects):
+            call.engine.heap.write(made, name, value)
+    return of(made)
+
+
+@handler("run_main")
+def _run_main(call: Call) -> Value:
+    """A runner that calls the program's main function, or decorates it."""
+    function = call.argument(0, "main", "component", "func") or UNKNOWN
+    before, call.frame.mode = call.frame.mode, Mode.EAGER
+    for obj in function.objects:
+        if isinstance(obj, Function):
+            info = call.engine.by_place.get(obj.place)
+            if info is not None:
+                call_unknown_arguments(call.frame, call.node, info, obj, Mode.EAGER)
+    call.frame.mode = before
+    if not any(isinstance(o, Function) for o in function.objects):
+        return of(LibraryObject("functools.decorator"))
+    return function
+
+
 @handler("isinstance")
 def _isinstance(call: Call) -> Value:
     return PYTHON
@@ -298,6 +329,8 @@ def _super(call: Call) -> Value:
 @handler("property", "cached_property")
 def _property(call: Call) -> Value:
     function = call.argument(0, "fget") or UNKNOWN
+    if "cached" in call.name:
+        _memoise(call, function)
     return of(Property(function, "cached" if "cached" in call.name else "property"))
 
 
@@ -350,14 +383,17 @@ def _hand_on(call: Call) -> Value:
 def _cache(call: Call) -> Value:
     function = call.argument(0)
     if function is None or not function.objects or function.const:
-        return of(LibraryObject("functools.decorator"))
+        return of(Library("functools.cache"))
+    _memoise(call, function)
     return function
+
+
+def _memoise(call: Call, function: Value) -> None:
+    call.engine.memoised.update(o.place for o in function.objects if isinstance(o, Function))
 
 
 @handler("contextmanager")
 def _contextmanager(call: Call) -> Value:
-    from jaxlint.interp.values import Library
-
     return of(Partial(of(Library("contextlib.enter")), (call.argument(0) or UNKNOWN,), ()))
 
 

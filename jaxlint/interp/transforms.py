@@ -39,9 +39,12 @@ from jaxlint.sites import Operation
 from jaxlint.interp.values import Sequence as ListOf
 
 
+_POSITIONS = {"in_axes": 1, "argnums": 1, "has_aux": 2}
+
+
 def _option(call: Call, name: str) -> object:
     """A setting that is a literal, or a tuple or list of literals."""
-    found = call.find(1_000, name)
+    found = call.find(_POSITIONS.get(name, 1_000), name)
     return None if found is None else literal(call.frame, found.value)
 
 
@@ -232,6 +235,8 @@ def to_tracers(value: Value) -> Value:
 @handler("call jit")
 def _call_jit(call: Call) -> Value:
     frame, node, obj = call.frame, call.node, _transformed(call)
+    if frame.jit_disabled:
+        return frame.engine.call(frame, node, obj.function, call.arguments)
     static = positions(obj.option("static_argnums")) | positions(obj.option("static_broadcasted_argnums"))
     static_names = names(obj.option("static_argnames"))
     params = parameter_names(frame, obj.function, len(call.arguments) + 8)
@@ -249,12 +254,53 @@ def _call_jit(call: Call) -> Value:
             dynamic.append(a)
     outer = any_tracer(frame, [a.value for a in call.arguments])
     if not frame.staged and not outer:
+        frame.activation.eager = True
         upload_sites(call, dynamic)
         _device_moves(call, obj, dynamic)
+    before = set(frame.activation.calls)
     result = trace(frame, node, obj.function, traced)
+    if not frame.staged and not outer:
+        _captured(call, obj, before)
     forget_refinements(frame)
     kind = Kind.TRACER if frame.staged or outer else Kind.DEVICE
     return as_result(frame, node, result, kind, _what(call, obj))
+
+
+def _captured(call: Call, obj: Transformed, before: set[tuple[int, Pace]]) -> None:
+    """Note the device arrays that the compiled code closes over: fetched once, when it is compiled."""
+    engine = call.engine
+    places = {o.place for o in _functions(obj.function)}
+    todo = [
+        number
+        for number, _ in call.frame.activation.calls
+        if (a := engine.by_number.get(number)) is not None and a.info is not None and a.info.place in places and a.traced
+    ]
+    del before
+    seen: set[int] = set()
+    found: list[Value] = []
+    while todo:
+        number = todo.pop()
+        activation = engine.by_number.get(number)
+        if number in seen or activation is None:
+            continue
+        seen.add(number)
+        found.extend(activation.captured)
+        todo.extend(callee for callee, _ in activation.calls)
+    if found:
+        operands = [(v, call.node.func if isinstance(call.node, cst.Call) else call.node) for v in found[:1]]
+        effects.record(call.frame, call.node, Operation.CLOSURE, _callee_text(call), operands)
+
+
+def _functions(value: Value) -> list[Function]:
+    out: list[Function] = []
+    for obj in value.objects:
+        while isinstance(obj, Method):
+            obj = obj.function
+        if isinstance(obj, Function):
+            out.append(obj)
+        elif isinstance(obj, Partial | Transformed):
+            out.extend(_functions(obj.function))
+    return out
 
 
 def _what(call: Call, obj: Transformed) -> str:
@@ -370,9 +416,9 @@ def _eager_uploads(call: Call, arguments: Sequence[Argument]) -> None:
         return
     hosts = [a for a in arguments if effects.host_data(frame, a.value) & Kind.NUMPY]
     if hosts:
-        sure = effects.upload_sureness(frame, [v for a in hosts for v in leaves(frame.engine.heap, a.value)])
+        found = [v for a in hosts for v in leaves(frame.engine.heap, a.value)]
         operands = [(Value(Kind.NUMPY, origin=a.value.origin), a.node) for a in hosts]
-        effects.record(frame, call.node, Operation.EAGER_CALL, call.name, operands, confidence=sure)
+        effects.upload(frame, call.node, Operation.EAGER_CALL, call.name, operands, found)
 
 
 def _outer_kind(call: Call) -> Kind:

@@ -4,8 +4,9 @@ A `Value` stands for all concrete values that an expression may have on the anal
 hashable and free of syntax nodes; mutable contents (of lists, dicts and instances) live in the `Heap`.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from jaxlint.kinds import ARRAY, NOWHERE, Kind
 
@@ -13,8 +14,7 @@ MAX_ALTERNATIVES = 8
 MAX_TUPLE_DEPTH = 6
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """A syntax node by name: the module's path and the node's number there (`Module.place`)."""
 
     path: str
@@ -31,12 +31,34 @@ class Origin:
     guess: bool = False
 
 
+class _Hashed:
+    """A base with room for a hash once computed."""
+
+    __slots__ = ("_hash",)
+
+
+def _keep_hash(cls: type) -> type:
+    """Make a frozen dataclass compute its hash once."""
+    compute: Callable[[object], int] = cls.__hash__
+
+    def kept(self: _Hashed) -> int:
+        try:
+            return self._hash  # type: ignore[attr-defined, no-any-return]  # the slot of _Hashed
+        except AttributeError:
+            value = compute(self)
+            object.__setattr__(self, "_hash", value)
+            return value
+
+    cls.__hash__ = kept  # type: ignore[method-assign]  # what this is for
+    return cls
+
+
 Token = tuple[object, ...]
 """The identity of one array, to know whether its host copy exists already."""
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
+class Value(_Hashed):
     """A set of possible values.
 
     `kind`: the places of its arrays and scalars. `objects`: functions, classes, modules, containers, instances that it
@@ -75,9 +97,10 @@ class Value:
         return not self.kind and not self.unknown and self.objects == frozenset((NULL,))
 
 
-@dataclass(frozen=True, slots=True)
-class Object:
-    """The base of everything that is not a plain array or scalar."""
+class Object(_Hashed):
+    """The base of everything that is not a plain array or scalar. Hashes are kept: values nest deeply."""
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,6 +254,12 @@ class Property(Object):
     function: Value
     how: str
 
+
+for _cls in (
+    Value, Null, Function, Method, Class, Instance, ProjectModule, Library, LibraryObject, LibraryMethod, Transformed,
+    Partial, Tuple, Sequence, Mapping, Stream, Moved, Super, Property,
+):  # fmt: skip
+    _keep_hash(_cls)
 
 NOTHING = Value()
 UNKNOWN = Value(unknown=True)

@@ -5,7 +5,6 @@ and takes kilobytes for each element of a list. Never refuses what Python itself
 """
 
 import re
-from dataclasses import dataclass
 from itertools import chain
 
 from jaxlint.errors import SourceError
@@ -15,42 +14,24 @@ from jaxlint.source.text import SourceText
 MAX_BRACKETS = 200  # as Python: "too many nested parentheses"
 MAX_CHAIN = 3000  # operators, attributes and calls within each other; Python's compiler gives up at about as many
 MAX_PATTERN = 16  # nested brackets of a `case`, a brace counted twice
-MAX_MARKS = 500_000  # brackets, commas, strings and lines: 1 to 2 GiB of tree
+MAX_TOKENS = 1_000_000  # brackets, commas, strings, lines and operators: 1 GiB of tree, of a contrived one 4
 
-_BEARABLE_BRACKETS, _BEARABLE_CHAIN = 30, 100
-_LONG_STRETCH = 600
-_LINK = re.compile(r"[-+*/%@&|^~.<>]|\b(?:not|and|or|if|else|for|await|lambda|yield)\b")
+_SURELY_SMALL = 1024 * 1024
+_LINK = re.compile(r"[-+*/%@&|^~.<>=]|\b(?:not|and|or|if|else|for|in|is|await|lambda|yield)\b")
 _CASE = re.compile(r"^[ \t\f]*case\b", re.MULTILINE)
 _ELIF = re.compile(r"^[ \t\f]*elif\b", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
-class Nesting:
-    """The most brackets and the most links of a chain that enclose one place; `chain` is 0 where it surely is short."""
-
-    brackets: int
-    chain: int
-
-    @property
-    def deep(self) -> bool:
-        """True where an ordinary thread's stack may not do."""
-        return self.brackets > _BEARABLE_BRACKETS or self.chain > _BEARABLE_CHAIN
-
-
-def measure(source: SourceText) -> Nesting:
-    """The nesting of a program; one that no parser should see is a SourceError with its place."""
-    brackets, stretch = _scan(source, exact=False)
-    links = _scan(source, exact=True)[1] if stretch > _LONG_STRETCH else 0
-    elifs = source.text.count("elif")
-    if elifs > _BEARABLE_CHAIN:
-        elifs = len(_ELIF.findall(source.text))
-    if elifs > MAX_CHAIN:
+def refuse_unbearable(source: SourceText) -> None:
+    """A program that no parser should see is a SourceError, with its place."""
+    if len(source.text) > _SURELY_SMALL or _scan(source, exact=False) > MAX_CHAIN:
+        _scan(source, exact=True)
+    if source.text.count("elif") > MAX_CHAIN and len(_ELIF.findall(source.text)) > MAX_CHAIN:
         raise SourceError(source.path, f"more than {MAX_CHAIN} elif branches in one file, not analysed")
-    return Nesting(brackets, max(links, elifs))
 
 
-def _scan(source: SourceText, exact: bool) -> tuple[int, int]:
-    """The most nested brackets, and the most links between a statement's begin and a place in it that enclose it.
+def _scan(source: SourceText, exact: bool) -> int:
+    """The most links that enclose a place, in its statement.
 
     If not exact, each character counts as a link: an upper bound that takes no look at what stands between the marks.
     """
@@ -58,10 +39,11 @@ def _scan(source: SourceText, exact: bool) -> tuple[int, int]:
     has_patterns = "case" in text and _CASE.search(text) is not None
     in_pattern = has_patterns and _CASE.match(text) is not None
     enclosing: list[int] = []
-    brackets = longest = links = previous = count = pattern = 0
+    brackets = longest = links = previous = tokens = pattern = 0
     for kind, start, end in chain(marks(text), [(Mark.NEWLINE, len(text), len(text))]):
-        count += 1
-        links += len(_LINK.findall(text, previous, start)) if exact else start - previous
+        new = len(_LINK.findall(text, previous, start)) if exact else start - previous
+        tokens += new + 1
+        links += new
         previous = end
         if links > longest:
             longest = links
@@ -88,8 +70,8 @@ def _scan(source: SourceText, exact: bool) -> tuple[int, int]:
             links += 1
         elif kind == Mark.NEWLINE:
             links = pattern = 0
+            enclosing.clear()
             in_pattern = has_patterns and _CASE.match(text, end) is not None
-    if count > MAX_MARKS:
-        message = f"too large to analyse: {count} brackets, commas, strings and lines, at most {MAX_MARKS}"
-        raise SourceError(path, message)
-    return brackets, longest
+    if exact and tokens > MAX_TOKENS:
+        raise SourceError(path, f"too large: more than {MAX_TOKENS} operators, brackets and lines, not analysed")
+    return longest

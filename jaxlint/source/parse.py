@@ -15,7 +15,7 @@ from functools import partial
 import libcst
 
 from jaxlint.errors import SourceError
-from jaxlint.source.nesting import measure
+from jaxlint.source.nesting import refuse_unbearable
 from jaxlint.source.stack import on_a_deep_stack
 from jaxlint.source.text import SourceText
 
@@ -26,11 +26,10 @@ _NEWEST_SYNTAX = (3, 14)
 
 def parse(source: SourceText) -> libcst.Module:
     """The syntax tree of a file."""
-    deep = measure(source).deep
-    work = partial(_parse, source)
+    refuse_unbearable(source)
     try:
         with _collector_paused():
-            return on_a_deep_stack(work) if deep else work()
+            return on_a_deep_stack(partial(_parse, source))
     except MemoryError:
         raise SourceError(source.path, "too large for the memory of this process") from None
 

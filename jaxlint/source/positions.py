@@ -4,7 +4,7 @@ Costs little more than ``module.code``, and less where the last node stands earl
 """
 
 from bisect import bisect_right
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import partial
 from itertools import accumulate
@@ -30,7 +30,8 @@ class Place(NamedTuple):
 def spans_of(module: libcst.Module, nodes: Collection[libcst.CSTNode], text: str = "") -> dict[libcst.CSTNode, Place]:
     """The place of each node, as libcst's PositionProvider has it. A node that is not in the module is a ValueError.
 
-    `text` is the text that was parsed. It matters only where a line begins with a form feed, which libcst forgets.
+    With `text`, the text that was parsed, places are right also behind the white space that libcst forgets: a form
+    feed before code, blanks before the colon of an ``except`` and behind the conversion in an f-string.
     """
     if not nodes:
         return {}
@@ -41,19 +42,46 @@ def spans_of(module: libcst.Module, nodes: Collection[libcst.CSTNode], text: str
     code = "".join(recorder.tokens)
     offsets = [0, *accumulate(map(len, recorder.tokens))]
     starts = [0, *(match.end() for match in LINE_END.finditer(code))]
-    forgotten = _forgotten_columns(code, text) if "\f" in text else {}
-
-    def place(token: int) -> tuple[int, int]:
-        line = bisect_right(starts, offsets[token])
-        return line, offsets[token] - starts[line - 1] + 1 + forgotten.get(line, 0)
-
+    forgotten = _Forgotten(code, text) if text and not text.startswith(code) else None
     places: dict[libcst.CSTNode, Place] = {}
     for node in nodes:
         found = recorder.found.get(id(node))
         if found is None:
             raise ValueError(f"a {type(node).__name__} without a place in this module")
-        places[node] = Place(*place(found[0]), *place(found[1]))
+        begin, end = offsets[found[0]], offsets[found[1]]
+        line, end_line = bisect_right(starts, begin), bisect_right(starts, end)
+        column, end_column = begin - starts[line - 1], end - starts[end_line - 1]
+        if forgotten is not None:
+            column, end_column = forgotten.begin(line, column), forgotten.end(end_line, end_column)
+        places[node] = Place(line, column + 1, end_line, end_column + 1)
     return places
+
+
+class _Forgotten:
+    """The white space of a text that is missing from the code generated from it."""
+
+    def __init__(self, code: str, text: str) -> None:
+        self.code, self.text = LINE_END.split(code), LINE_END.split(text)
+
+    def begin(self, line: int, column: int) -> int:
+        """The column in the text, from 0, of the character at a column of the code."""
+        return self.columns(line)[column]
+
+    def end(self, line: int, column: int) -> int:
+        """The column in the text behind the character before a column of the code."""
+        return self.columns(line)[column - 1] + 1 if column else 0
+
+    def columns(self, line: int) -> Sequence[int]:
+        """The columns in the text of the characters of a line of the code, and of its end."""
+        code, text = self.code[line - 1], self.text[line - 1] if line <= len(self.text) else ""
+        columns: list[int] = []
+        column = 0
+        for character in code:
+            while column < len(text) and text[column] != character and text[column].isspace():
+                column += 1
+            columns.append(column)
+            column += 1
+        return [*columns, column]
 
 
 class _AllFound(Exception):
@@ -134,13 +162,3 @@ def _record(module: libcst.Module, nodes: Collection[libcst.CSTNode]) -> _Record
     with suppress(_AllFound):
         module._codegen(recorder)
     return recorder
-
-
-def _forgotten_columns(code: str, text: str) -> dict[int, int]:
-    """The lines of `text` whose first characters, up to a form feed, are missing from `code`, and how many are."""
-    pairs = zip(LINE_END.split(text), LINE_END.split(code), strict=False)
-    return {
-        number: len(line) - len(generated)
-        for number, (line, generated) in enumerate(pairs, 1)
-        if "\f" in line and line.endswith(generated)
-    }

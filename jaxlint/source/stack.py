@@ -10,6 +10,7 @@ T = TypeVar("T")
 _STACK_BYTES = 256 * 1024 * 1024
 _FRAMES = 100_000
 _one_at_a_time = threading.Lock()
+_here = threading.local()
 
 
 class _Outcome(Generic[T]):
@@ -20,11 +21,14 @@ class _Outcome(Generic[T]):
 def on_a_deep_stack(work: Callable[[], T]) -> T:
     """The result of `work`, or its exception, run in a thread with a deep stack and a high recursion limit.
 
-    The stack is address space, not memory, until it is used. Must not be called from within such work.
+    The stack is address space, not memory, until it is used. Within such work it is a plain call.
     """
+    if getattr(_here, "deep", False):
+        return work()
     outcome: _Outcome[T] = _Outcome()
 
     def run() -> None:
+        _here.deep = True
         try:
             outcome.value = work()
         except BaseException as error:  # noqa: BLE001 - it is the caller's, and raised there

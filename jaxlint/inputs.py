@@ -1,0 +1,158 @@
+"""Inputs: the files of one check, read and parsed when they are asked for, and once more for the report's excerpts.
+
+Knows no rule. A file that cannot be read or parsed is remembered as an error; the others go on.
+"""
+
+import ast
+import re
+import warnings
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from jaxlint.errors import SourceError
+from jaxlint.findings import FileError, Finding
+from jaxlint.interp.program import SourceFile as Program
+from jaxlint.sites import Note
+from jaxlint.source.files import SourceFile
+from jaxlint.source.notebooks import Notebook, decode_notebook
+from jaxlint.source.parse import parse
+from jaxlint.source.suppressions import Suppressions, read_suppressions
+from jaxlint.source.text import SourceText, decode_source, read_bytes
+
+
+class Inputs:
+    """The files by the path under which each is shown. `given` holds the bytes of those that are no files."""
+
+    def __init__(self, given: Mapping[str, bytes] | None = None) -> None:
+        self.given = dict(given or {})
+        self.files: dict[str, SourceFile] = {}
+        self.errors: list[FileError] = []
+        self.suppressions: dict[str, Suppressions] = {}
+        self._notebooks: dict[str, Notebook] = {}
+        self._sources: dict[str, SourceText | None] = {}
+        self._texts: dict[int, str] = {}
+        self._lines: dict[tuple[str, int | None], Sequence[str]] = {}
+
+    def add(self, files: Sequence[SourceFile]) -> None:
+        """Files to check."""
+        self.files.update((file.path, file) for file in files)
+
+    def roots(self, libraries: Collection[str]) -> list[str]:
+        """The files that name a library. Of the others it is only asked whether they can be parsed: what happens in
+        them can matter only to a file that imports them, and parsing all would take ten times as long."""
+        word = re.compile(rf"\b(?:{'|'.join(sorted(map(re.escape, libraries)))})", re.IGNORECASE)
+        named = []
+        for path in self.files:
+            source = self._source(path)
+            if source is None or self.suppressions[path].skip_file:
+                continue
+            if word.search(source.text):
+                named.append(path)
+            elif not _python_reads(source.text):
+                self.load(path)
+        return named
+
+    def load(self, path: str) -> Program | None:
+        """A file's syntax tree and heat comments; None where there is none, with the reason among the errors."""
+        source = self._source(path)
+        if source is None:
+            return None
+        suppressions = self.suppressions[path]
+        try:
+            tree = parse(source)
+        except SourceError as error:
+            # Whoever asks again gets the same answer, and the error is told once.
+            self._sources[path] = None
+            if not suppressions.skip_file:
+                self._fail(path, error)
+            return None
+        self._texts[id(tree)] = source.text
+        return Program(path, tree, _Marks(suppressions))
+
+    def _fail(self, path: str, error: SourceError) -> None:
+        self.errors.append(FileError(path, error.message, error.line, error.column))
+
+    def _source(self, path: str) -> SourceText | None:
+        """A file's text, read once; its comments are kept."""
+        if path not in self._sources:
+            self._sources[path] = None
+            try:
+                source = self._sources[path] = self.read(path)
+            except SourceError as error:
+                self._fail(path, error)
+                return None
+            suppressions = self.suppressions[path] = read_suppressions(source)
+            if path in self._notebooks and not suppressions.skip_file:
+                self.errors.extend(self._notebooks[path].errors)
+        return self._sources[path]
+
+    def text_of(self, tree: object) -> str:
+        """The text from which `load` made a syntax tree."""
+        return self._texts[id(tree)]
+
+    def read(self, path: str) -> SourceText:
+        """The text of a file; of a notebook the program that its cells make."""
+        data = self.given.get(path)
+        if data is None:
+            data = read_bytes(self.files[path].location, path)
+        if not self.files[path].notebook:
+            return decode_source(data, path)
+        notebook = self._notebooks[path] = decode_notebook(data, path)
+        return notebook.source
+
+    def in_cells(self, finding: Finding) -> Finding:
+        """A finding as the report shows it: in a notebook, lines count within the cell."""
+        notebook = self._notebooks.get(finding.span.path)
+        span = finding.span if notebook is None else notebook.in_cell(finding.span)
+        return replace(finding, span=span, notes=tuple(map(self._note_in_cell, finding.notes)))
+
+    def _note_in_cell(self, note: Note) -> Note:
+        notebook = self._notebooks.get(note.path)
+        if notebook is None:
+            return note
+        cell, line = notebook.locate(note.line)
+        return replace(note, line=line, cell=cell)
+
+    def lines(self, path: str, cell: int | None) -> Sequence[str]:
+        """The lines of a file or of a notebook's cell; none where they cannot be read any more."""
+        if (path, cell) not in self._lines:
+            try:
+                source = self.read(path)
+            except (SourceError, KeyError):
+                return ()
+            if cell is not None:
+                texts = {found.number: found.text for found in self._notebooks[path].cells}
+                source = SourceText(path, texts.get(cell, ""))
+            self._lines[path, cell] = [source.line(number + 1) for number in range(len(source.line_starts))]
+        return self._lines[path, cell]
+
+
+def _python_reads(text: str) -> bool:
+    """Whether the running Python can parse a text: a quick look. What it refuses may still be newer syntax."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            ast.parse(text)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return False
+    return True
+
+
+class _Marks(Mapping[int, str]):
+    """The heat comments by line, as the interpreter asks for them. A line that is asked for holds a loop or function,
+    so that asking makes its comment one of use."""
+
+    def __init__(self, suppressions: Suppressions) -> None:
+        self._suppressions = suppressions
+
+    def __getitem__(self, line: int) -> str:
+        heat = self._suppressions.heat(line)
+        if heat is None:
+            raise KeyError(line)
+        return heat.name.lower()
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._suppressions.marks)
+
+    def __len__(self) -> int:
+        return len(self._suppressions.marks)
