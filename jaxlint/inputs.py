@@ -41,16 +41,22 @@ class Inputs:
         """The files that name a library. Of the others it is only asked whether they can be parsed: what happens in
         them can matter only to a file that imports them, and parsing all would take ten times as long."""
         word = re.compile(rf"\b(?:{'|'.join(sorted(map(re.escape, libraries)))})", re.IGNORECASE)
-        named = []
+        named: dict[str, None] = {}
+        imported: dict[str, set[str]] = {}
         for path in self.files:
             source = self._source(path)
             if source is None or self.suppressions[path].skip_file:
                 continue
             if word.search(source.text):
-                named.append(path)
-            elif not _python_reads(source.text):
+                named[path] = None
+            else:
+                imported[path] = _imported_names(source.text)
+        _close_under_importers(named, imported)
+        for path in imported:
+            source = self._source(path)
+            if path not in named and source is not None and not _python_reads(source.text):
                 self.load(path)
-        return named
+        return list(named)
 
     def load(self, path: str) -> Program | None:
         """A file's syntax tree and heat comments; None where there is none, with the reason among the errors."""
@@ -156,3 +162,35 @@ class _Marks(Mapping[int, str]):
 
     def __len__(self) -> int:
         return len(self._suppressions.marks)
+
+
+_IMPORT = re.compile(r"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import[ \t]+([^\n#]+)|import[ \t]+([^\n#]+))", re.MULTILINE)
+
+
+def _imported_names(text: str) -> set[str]:
+    """The last parts of all dotted names in a file's import statements, as its text tells."""
+    found: set[str] = set()
+    for match in _IMPORT.finditer(text):
+        for part in match.groups():
+            for name in re.findall(r"[\w.]+", part or ""):
+                found.update(name.split("."))
+    return found
+
+
+def _close_under_importers(named: dict[str, None], imported: Mapping[str, set[str]]) -> None:
+    """A file that imports one that matters can matter itself: it may read what that one computed."""
+    stems = {_stem(path) for path in named}
+    grown = True
+    while grown:
+        grown = False
+        for path, names in imported.items():
+            if path not in named and not stems.isdisjoint(names):
+                named[path] = None
+                stems.add(_stem(path))
+                grown = True
+
+
+def _stem(path: str) -> str:
+    """The last part of the name under which a file is imported."""
+    parts = path.rpartition(".")[0].split("/")
+    return parts[-2] if parts[-1] == "__init__" and len(parts) > 1 else parts[-1]

@@ -87,7 +87,28 @@ FOLDERS = ("", "a", "b", "a/a", "a/b", "a/b/c", "b/a", "b/c d")
 NAMES = ("a.py", "b.py", "ab.py", "a b.py", "[a].py", "-.py", "!.py", "é.py")
 
 pieces = st.sampled_from(
-    ["a", "b", "c", ".py", "/", "*", "**", "?", "**/", "/**", "[ab]", "[!a]", "[a-b]", "[", "]", "!", "\\", " ", "#", "-"]
+    [
+        "a",
+        "b",
+        "c",
+        ".py",
+        "/",
+        "*",
+        "**",
+        "?",
+        "**/",
+        "/**",
+        "[ab]",
+        "[!a]",
+        "[a-b]",
+        "[",
+        "]",
+        "!",
+        "\\",
+        " ",
+        "#",
+        "-",
+    ]
 )
 patterns = st.lists(pieces, max_size=6).map("".join)
 lines = st.lists(patterns, max_size=4).map("\n".join)

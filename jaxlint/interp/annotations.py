@@ -115,7 +115,10 @@ def _generic(frame: Frame, node: cst.Subscript) -> Value:
         return out
     if name in {"List", "list", "Sequence", "Iterable", "Iterator", "Generator", "Tuple", "tuple"} and parts:
         return of(Stream(_meaning(frame, parts[0])))
-    if name in {"Float", "Int", "Bool", "Shaped", "Num", "Complex", "Real", "Inexact", "Key", "UInt8", "Int32"} and parts:
+    if (
+        name in {"Float", "Int", "Bool", "Shaped", "Num", "Complex", "Real", "Inexact", "Key", "UInt8", "Int32"}
+        and parts
+    ):
         value = frame.engine.evaluate(frame, head)
         if any(isinstance(o, Library) and o.name.startswith("jaxtyping.") for o in value.objects):
             return _meaning(frame, parts[0])

@@ -10,6 +10,7 @@ from jaxlint.interp.expressions import evaluate_index, store_item
 from jaxlint.interp.heap import ANY, base_of, element_of, leaves
 from jaxlint.interp.scopes import assign_name
 from jaxlint.interp.values import (
+    NOTHING,
     Class,
     Instance,
     LibraryObject,
@@ -21,6 +22,7 @@ from jaxlint.interp.values import (
     Stream,
     Tuple,
     Value,
+    join,
     of,
 )
 from jaxlint.kinds import ARRAY, Kind
@@ -46,6 +48,22 @@ def assign(frame: Frame, target: cst.CSTNode, value: Value) -> None:
         base = frame.engine.evaluate(frame, target.value)
         index, at = evaluate_index(frame, target.slice)
         set_item(frame, target, base, index, at, value)
+        refine_item(frame, target.value, index, at, value)
+
+
+def refine_item(frame: Frame, base: cst.BaseExpression, index: Value, at: cst.CSTNode | None, value: Value) -> None:
+    """Remember what an item of a named dict holds from here on: the heap alone only knows all that it ever held."""
+    if not isinstance(base, cst.Name):
+        return
+    if index.const and isinstance(index.const[0], str) and index.const[0]:
+        frame.state.names[item_key(base.value, index.const[0])] = value
+    elif isinstance(at, cst.Name) and at.value in frame.loop_names:
+        frame.rekeyed[base.value] = join(frame.rekeyed.get(base.value, NOTHING), value)
+
+
+def item_key(name: str, key: str) -> str:
+    """The dotted name under which a state keeps an item of a named dict."""
+    return f"{name}.[{key}]"
 
 
 def _unpack(frame: Frame, target: cst.Tuple | cst.List, value: Value) -> None:
@@ -78,8 +96,6 @@ def _part(frame: Frame, value: Value, n: int, count: int, element: cst.BaseEleme
         exact = fitting[0].items[n]
         if value.is_nothing:
             return exact
-        from jaxlint.interp.values import join
-
         return join(exact, element_of(heap, value))
     token = (frame.place(element), frame.activation.number)
     frame.state.fetched.discard(token)
@@ -106,9 +122,7 @@ def set_attribute(frame: Frame, node: cst.CSTNode, base: Value, name: str, value
             engine.heap.write(obj, name, value)
 
 
-def set_item(
-    frame: Frame, node: cst.CSTNode, base: Value, index: Value, at: cst.CSTNode | None, value: Value
-) -> None:
+def set_item(frame: Frame, node: cst.CSTNode, base: Value, index: Value, at: cst.CSTNode | None, value: Value) -> None:
     """Store into an item: of a dict or list, or of a NumPy array (which reads the value on the host)."""
     guards.environment(frame, node, base, index)
     guards.pinning(frame, node, base, index, value)
@@ -137,7 +151,7 @@ def leak(frame: Frame, node: cst.CSTNode, target: Object | None, value: Value) -
             return
         start = start.caller
     held = [v for v in leaves(frame.engine.heap, value) if v.kind.must_be(Kind.TRACER) and not v.unknown]
-    if not held or not value.kind & ARRAY and not held:
+    if not held or (not value.kind & ARRAY and not held):
         return
     if target is not None and (_made_inside(frame, start, target) or not _outlives(start, target)):
         return

@@ -42,7 +42,7 @@ from jaxlint.interp.values import (
 from jaxlint.kinds import ARRAY, Kind
 from jaxlint.sites import Operation
 
-_TREE_METHODS = {"replace", "_replace", "apply_gradients", "increment"}
+_TREE_METHODS = {"replace", "_replace", "apply_gradients"}
 """Methods of state objects that give an object like the one they are called on."""
 _DICT_METHODS = {"items", "keys", "values", "get", "pop", "update", "setdefault", "copy", "popitem"}
 
@@ -198,13 +198,19 @@ def _of_instance(frame: Frame, node: cst.CSTNode, obj: Object, below: Instance, 
                 return returned(Call(frame, node, full, (), of(obj)), word)
             if engine.models.exact(full) or (not name.startswith("__") and engine.models.function(full) is not None):
                 return of(LibraryMethod(full, of(obj)))
-    if name in {"__class__"}:
+    if name in _TREE_METHODS:
+        return of(LibraryMethod(f"tree.{name}", of(obj)))
+    if name in {"_asdict", "to_dict", "as_dict"}:
+        return of(LibraryMethod("dataclasses.asdict", of(obj)))
+    if name == "__class__":
         return of(below.cls)
     fallback = find_in_class(engine, below.cls, "__getattr__")
     if fallback is not None and not name.startswith("__"):
         from jaxlint.interp.engine import Argument
 
-        return engine.call(frame, node, class_attribute(frame, node, fallback, of(obj), below.cls), [Argument(constant(name))])
+        return engine.call(
+            frame, node, class_attribute(frame, node, fallback, of(obj), below.cls), [Argument(constant(name))]
+        )
     if isinstance(obj, Moved):
         return Value(obj.kind, unknown=True)
     return NOTHING if name.startswith("__") else UNKNOWN
@@ -307,6 +313,8 @@ def _item(frame: Frame, node: cst.CSTNode, obj: Object, index: Value, at: cst.CS
         if method.objects:
             return engine.call(frame, node, method, [Argument(index, at)])
         known = read(heap, obj, ANY)
+        if known is None and index.const and isinstance(index.const[0], str):
+            known = read(heap, obj, index.const[0])
         fields = engine.classes[below.cls].fields
         if known is None and index.const and isinstance(index.const[0], int) and index.const[0] < len(fields):
             known = read(heap, obj, fields[index.const[0]][0])

@@ -286,6 +286,8 @@ def run(
     if frame.activation is not activation:
         frame.activation.calls.add((activation.number, Pace.ONCE if frame.staged or trace_start else frame.pace))
     if activation.running or activation.finished_pass == engine.passes:
+        if activation.running and not frame.staged and not trace_start:
+            frame.activation.calls.add((activation.number, Pace.LOOPED))  # recursion is a loop
         return activation, activation.result
     inner = Frame(
         engine=engine,
@@ -350,7 +352,7 @@ def _attempts(engine: Engine, frame: Frame, info: FunctionInfo, bound: dict[str,
         except GaveUp:
             activation.gave_up = True
             raise
-        if attempt or activation.result == before or before.is_nothing and not activation.recursive:
+        if attempt or activation.result == before or (before.is_nothing and not activation.recursive):
             break
         frame.state = State({n: _as_parameter(n, v) for n, v in bound.items()})
 
@@ -417,20 +419,48 @@ def _joined_activation(
 
 def call_unknown_arguments(frame: Frame, node: cst.CSTNode, info: FunctionInfo, function: Function, mode: Mode) -> None:
     """Run a function that nobody calls, its parameters as their annotations and defaults suggest."""
+    call_function(frame, node, function, unknown_arguments(frame, info, function), mode=mode)
+
+
+def unknown_arguments(frame: Frame, info: FunctionInfo, function: Function) -> list[Argument]:
+    """Arguments of which only annotations and defaults tell something."""
     arguments: list[Argument] = []
     for p in info.parameters:
         if p.kind in {"positional", "keyword"}:
-            value = annotated(frame, info, p, function)
-            arguments.append(Argument(value, None, p.name))
+            arguments.append(Argument(annotated(frame, info, p, function), None, p.name))
         elif p.kind == "star":
             arguments.append(Argument(of(Stream(UNKNOWN)), None, None, "*"))
-    call_function(frame, node, function, arguments, mode=mode)
+    return arguments
+
+
+def call_transformed_unknown(
+    frame: Frame, node: cst.CSTNode, info: FunctionInfo, function: Function, made: Transformed
+) -> None:
+    """Run a compiled or transformed function that nobody calls: its body is traced."""
+    arguments = [
+        replace(a, keyword=None) if p.kind == "positional" else a
+        for a, p in zip(unknown_arguments(frame, info, function), info.parameters, strict=False)
+    ]
+    exact = replace(made, function=of(function))
+    before, frame.mode = frame.mode, Mode.OPEN
+    frame.engine.call(frame, node, of(exact), arguments)
+    frame.mode = before
+    frame.activation.eager = False
+    frame.activation.sites.clear()
 
 
 def call_method_unknown(
     frame: Frame, node: cst.CSTNode, info: FunctionInfo, function: Function, receiver: Value
 ) -> None:
     """Run a method that nobody calls on an instance, its other parameters as their annotations suggest."""
+    bound = frame.engine.attribute(frame, node, receiver, info.name)
+    if any(isinstance(o, Method) and isinstance(o.function, Transformed) for o in bound.objects):
+        before, frame.mode = frame.mode, Mode.OPEN
+        frame.engine.call(frame, node, bound, unknown_arguments(frame, info, function)[1:])
+        frame.mode = before
+        frame.activation.eager = False
+        frame.activation.sites.clear()
+        return
     static = _is_static(frame.engine, info, function)
     arguments: list[Argument] = []
     skipped = static

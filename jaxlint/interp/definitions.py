@@ -31,7 +31,10 @@ def define_function(frame: Frame, node: cst.FunctionDef) -> Value:
 
 def _replaces(value: Value) -> bool:
     """A decorator that the analysis cannot follow is taken to hand on its function."""
-    return any(isinstance(o, Function | Transformed | Property | Partial | Method) or o.__class__.__name__ == "LibraryObject" for o in value.objects)
+    return any(
+        isinstance(o, Function | Transformed | Property | Partial | Method) or o.__class__.__name__ == "LibraryObject"
+        for o in value.objects
+    )
 
 
 def define_class(frame: Frame, node: cst.ClassDef) -> Value:

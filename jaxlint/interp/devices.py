@@ -60,13 +60,23 @@ def compiled_call(call: Call, obj: Transformed, arguments: Sequence[Argument]) -
             (v, a.node)
             for a in arguments
             for v in leaves(frame.engine.heap, a.value, 2)
-            if v.kind.must_be(Kind.DEVICE) and v.placement == DEFAULT
+            if v.kind.must_be(Kind.DEVICE) and v.placement == DEFAULT and not _is_key(v)
         ]
         if strays:
             effects.record(frame, call.node, Operation.RESHARD, None, strays)
         return
     found = [(v, a.node) for a in arguments for v in leaves(frame.engine.heap, a.value, 2)]
     meet(frame, call.node, found)
+
+
+def _is_key(value: Value) -> bool:
+    """True of a random key: a handful of bytes, whose copies nobody minds."""
+    origin = value.origin
+    while origin is not None:
+        if origin.message.startswith(("jax.random.key", "jax.random.PRNGKey", "jax.random.split", "jax.random.fold_in")):
+            return True
+        origin = origin.before
+    return False
 
 
 def placement_of(target: Value) -> str:
@@ -95,12 +105,19 @@ def put(call: Call) -> Value:
         arrays = [v for v in found if v.kind.must_be(Kind.DEVICE)]
         if host:
             effects.record(frame, call.node, Operation.EXPLICIT_UPLOAD, "jax.device_put", ((host[0], call.node),))
-        if arrays and where not in {"", DEFAULT} and all(v.placement == where for v in arrays):
-            if frame.pace in {Pace.LOOPED, Pace.LOOPED_GATED}:
+        node = call.arguments[0].node if call.arguments else None
+        if arrays and where not in {"", DEFAULT, "device:0"} and all(v.placement == DEFAULT for v in arrays):
+            # An unchanging array that goes to another device again at every turn.
+            if frame.pace in {Pace.LOOPED, Pace.LOOPED_GATED} and invariant(frame, node):
                 effects.record(frame, call.node, Operation.REDUNDANT_PUT, "jax.device_put", ((arrays[0], call.node),))
     kind = Kind.TRACER if frame.staged or value.kind.must_be(Kind.TRACER) else Kind.DEVICE
     out = upload_result(frame, call.node, value, kind)
     return placed(out, where)
+
+
+def invariant(frame: Frame, node: cst.CSTNode | None) -> bool:
+    """True if the argument is a plain name that the loop around the call never binds."""
+    return isinstance(node, cst.Name) and bool(frame.loop_bound) and node.value not in frame.loop_bound
 
 
 def placed(value: Value, where: str) -> Value:

@@ -55,7 +55,10 @@ def _swallowed(frame: Frame, node: cst.CSTNode, operation: Operation, callee: st
     for held in frame.handlers:
         key = (held.module.place(held.node).number, Operation.GUARD_SWALLOWED)
         held.frame.activation.sites.setdefault(
-            key, RawSite(held.module, held.node, Operation.GUARD_SWALLOWED, None, (), held.frame.pace, False, Confidence.HIGH)
+            key,
+            RawSite(
+                held.module, held.node, Operation.GUARD_SWALLOWED, None, (), held.frame.pace, False, Confidence.HIGH
+            ),
         )
 
 
@@ -180,7 +183,12 @@ _NEEDS_VALUES = {
 
 
 def upload(
-    frame: Frame, node: cst.CSTNode, operation: Operation, callee: str | None, operands: Operands, values: Iterable[Value]
+    frame: Frame,
+    node: cst.CSTNode,
+    operation: Operation,
+    callee: str | None,
+    operands: Operands,
+    values: Iterable[Value],
 ) -> None:
     """The operation uploads its operands, whose host data `values` are.
 

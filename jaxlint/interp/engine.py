@@ -24,6 +24,7 @@ from jaxlint.interp.values import (
     Origin,
     Place,
     Token,
+    Transformed,
     Value,
     join,
 )
@@ -182,6 +183,7 @@ class Frame:
     trace_start: bool = False
     traced: bool = False
     jit_disabled: bool = False
+    rekeyed: dict[str, Value] = field(default_factory=dict)
     loop_names: frozenset[str] | set[str] = frozenset()
     loop_bound: frozenset[str] = frozenset()
 
@@ -301,7 +303,7 @@ class Engine:
         self.by_number: dict[int, Activation] = {}
         self.by_key: dict[tuple[object, ...], Activation] = {}
         self.contexts: dict[Place, int] = {}
-        self.classes: dict[Class, "ClassRecord"] = {}
+        self.classes: dict[Class, ClassRecord] = {}
         self.bases_of: dict[Class, list[Class | Library]] = {}
         self.instances: dict[Class, list[Object]] = {}
         self.by_place: dict[Place, FunctionInfo] = {}
@@ -316,6 +318,7 @@ class Engine:
         self.pinned_to_cpu: set[str] = set()
         self.fetched_at: dict[Token, tuple[Frame, cst.CSTNode]] = {}
         self.memoised: set[Place] = set()
+        self.transformed: dict[Place, Transformed] = {}
 
     expressions: dict[type, Evaluator] = {}
     statements: dict[type, Executor] = {}

@@ -7,8 +7,7 @@ import libcst as cst
 
 from jaxlint.interp import devices, effects
 from jaxlint.interp.engine import Argument, Engine, Frame, expression
-from jaxlint.interp.heap import ANY, KEYS, element_of, is_container, values_of
-from jaxlint.interp.heat import Pace
+from jaxlint.interp.heap import ANY, KEYS, base_of, element_of, field_names, is_container, read
 from jaxlint.interp.library import display, fresh_array
 from jaxlint.interp.narrowing import narrow
 from jaxlint.interp.scopes import assign_name, read_name
@@ -124,6 +123,10 @@ def _subscript(frame: Frame, node: cst.CSTNode) -> Value:
     assert isinstance(node, cst.Subscript)
     base = frame.engine.evaluate(frame, node.value)
     index, at = evaluate_index(frame, node.slice)
+    if isinstance(node.value, cst.Name) and index.const and isinstance(index.const[0], str):
+        refined = frame.state.names.get(f"{node.value.value}.[{index.const[0]}]")
+        if refined is not None:
+            return refined
     return frame.engine.subscript(frame, node, base, index, at)
 
 
@@ -192,9 +195,7 @@ def arithmetic(
     return replace(out, boolean=boolean, unknown=unknown and not firm and not kind & ARRAY == kind, placement=placement)
 
 
-def _mixed(
-    frame: Frame, node: cst.CSTNode, left: Value, right: Value, nodes: tuple[cst.CSTNode, cst.CSTNode]
-) -> None:
+def _mixed(frame: Frame, node: cst.CSTNode, left: Value, right: Value, nodes: tuple[cst.CSTNode, cst.CSTNode]) -> None:
     if frame.staged or (left.kind | right.kind) & Kind.TRACER:
         return
     for host, device, at in ((left, right, nodes[0]), (right, left, nodes[1])):
@@ -361,7 +362,8 @@ def _identity(left: Value, right: Value, negated: bool) -> Value:
         if b.none_only:
             if a.none_only:
                 return constant(not negated)
-            if NULL not in a.objects and not a.unknown and not a.is_nothing:
+            # A host value of which nothing more is known (a setting, a flag) may well be None.
+            if NULL not in a.objects and not a.unknown and (a.objects or a.const or a.kind & (ARRAY | Kind.NUMPY)):
                 return constant(negated)
     return PYTHON
 
@@ -464,42 +466,60 @@ def _list(frame: Frame, node: cst.CSTNode) -> Value:
 @expression(cst.Dict)
 def _dict(frame: Frame, node: cst.CSTNode) -> Value:
     assert isinstance(node, cst.Dict)
-    heap, engine = frame.engine.heap, frame.engine
-    found = Mapping(frame.place(node), frame.scope.number)
+    engine = frame.engine
+    fields: dict[str, Value] = {}
     for element in node.elements[:256]:
         value = engine.evaluate(frame, element.value)
         if isinstance(element, cst.DictElement):
-            store_item(frame, found, engine.evaluate(frame, element.key), value)
+            add_item(fields, engine.evaluate(frame, element.key), value)
         else:
-            merge_mapping(frame, found, value)
+            add_mapping(frame, fields, value)
+    found = Mapping(frame.place(node), frame.scope.number)
+    for name, value in fields.items():
+        engine.heap.write(found, name, value)
     return of(found)
 
 
-def store_item(frame: Frame, target: Object, key: Value, value: Value) -> None:
-    """Write one item of a dict or list."""
-    heap = frame.engine.heap
+def add_item(fields: dict[str, Value], key: Value, value: Value) -> None:
+    """Put one item among the fields of a dict that is being made: it replaces an earlier one of the same key."""
     if key.const and isinstance(key.const[0], str | int) and key.const[0] != "":
-        heap.write(target, str(key.const[0]), value)
+        fields[str(key.const[0])] = value
     else:
-        heap.write(target, KEYS, replace(key, const=(), tokens=frozenset()))
-        heap.write(target, ANY, value)
+        fields[KEYS] = replace(join(fields.get(KEYS, NOTHING), key), const=(), tokens=frozenset())
+        fields[ANY] = join(fields.get(ANY, NOTHING), value)
 
 
-def merge_mapping(frame: Frame, target: Object, value: Value) -> None:
-    """Write all items of a mapping value into `target` (``**value``, dict.update)."""
+def add_mapping(frame: Frame, fields: dict[str, Value], value: Value) -> None:
+    """Put all items of a mapping value among the fields of a dict that is being made."""
     heap = frame.engine.heap
-    from jaxlint.interp.heap import base_of, field_names, read
-
+    many = len(value.objects) > 1 or bool(value.kind) or value.unknown
     for obj in value.objects:
         if isinstance(base_of(obj), Mapping):
             for name in field_names(heap, obj):
                 part = read(heap, obj, name)
                 if part is not None:
-                    heap.write(target, name, part)
+                    fields[name] = join(fields[name], part) if many and name in fields else part
         else:
-            heap.write(target, ANY, element_of(heap, of(obj)))
+            fields[ANY] = join(fields.get(ANY, NOTHING), element_of(heap, of(obj)))
     if value.kind or value.unknown:
-        heap.write(target, ANY, Value(value.kind, unknown=value.unknown, origin=value.origin))
+        rest = Value(value.kind, unknown=value.unknown, origin=value.origin)
+        fields[ANY] = join(fields.get(ANY, NOTHING), rest)
+
+
+def store_item(frame: Frame, target: Object, key: Value, value: Value) -> None:
+    """Write one item of a dict or list."""
+    fields: dict[str, Value] = {}
+    add_item(fields, key, value)
+    for name, part in fields.items():
+        frame.engine.heap.write(target, name, part)
+
+
+def merge_mapping(frame: Frame, target: Object, value: Value) -> None:
+    """Write all items of a mapping value into `target` (dict.update)."""
+    fields: dict[str, Value] = {}
+    add_mapping(frame, fields, value)
+    for name, part in fields.items():
+        frame.engine.heap.write(target, name, part)
 
 
 @expression(cst.Lambda)
@@ -619,8 +639,6 @@ def _call(frame: Frame, node: cst.CSTNode) -> Value:
 
 
 def _known_keywords(frame: Frame, value: Value) -> dict[str, Value] | None:
-    from jaxlint.interp.heap import field_names, read
-
     if len(value.objects) != 1 or value.kind or value.unknown:
         return None
     (obj,) = value.objects

@@ -7,16 +7,17 @@ import libcst as cst
 
 from jaxlint.interp import effects, guards
 from jaxlint.interp.assignment import assign
+from jaxlint.interp.classes import all_fields
 from jaxlint.interp.definitions import define_class, define_function
 from jaxlint.interp.engine import Engine, Frame, GaveUp, Handler, State, statement
 from jaxlint.interp.expressions import binary
 from jaxlint.interp.gates import Gate, gate_of
-from jaxlint.interp.heap import element_of, is_container, leaves
+from jaxlint.interp.heap import base_of, element_of, is_container, leaves, read
 from jaxlint.interp.heat import Pace
 from jaxlint.interp.iteration import iterated, loop_pace
 from jaxlint.interp.modules import absolute, import_from, import_module, star_names
 from jaxlint.interp.narrowing import narrow
-from jaxlint.interp.program import bind
+from jaxlint.interp.program import bind, children
 from jaxlint.interp.scopes import assign_name
 from jaxlint.interp.values import (
     NOTHING,
@@ -25,6 +26,8 @@ from jaxlint.interp.values import (
     Instance,
     Library,
     LibraryObject,
+    Mapping,
+    Moved,
     ProjectModule,
     Sequence,
     Value,
@@ -293,10 +296,34 @@ def _for(frame: Frame, node: cst.CSTNode) -> None:
     frame.loop_bound = bound | _bound_in(frame, node)
     if element.is_nothing and not iterable.is_nothing:
         element = PYTHON if iterable.kind == Kind.PYTHON else UNKNOWN
+    rekeyed, frame.rekeyed = frame.rekeyed, {}
     _loop(frame, _ForTurn(node, element, pace))
+    _replace_rekeyed(frame, node)
+    frame.rekeyed = rekeyed
     frame.loop_names, frame.loop_bound = saved, bound
     if node.orelse is not None and frame.state.alive:
         execute(frame, node.orelse.body)
+
+
+def _replace_rekeyed(frame: Frame, node: cst.For) -> None:
+    """After ``for k in m: m[k] = ...`` every value of m is what the loop stored."""
+    for name, value in frame.rekeyed.items():
+        held = frame.state.names.get(name)
+        if held is None or not _mentions(node.iter, name) or len(value.kind) != 1:
+            continue
+        objects = frozenset(Moved(base_of(o), value.kind) if isinstance(base_of(o), Mapping) else o for o in held.objects)
+        kind = value.kind if held.kind else held.kind
+        assign_name(frame, name, replace(held, kind=kind, objects=objects, tokens=frozenset()))
+
+
+def _mentions(root: cst.CSTNode, name: str) -> bool:
+    todo = [root]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, cst.Name) and node.value == name:
+            return True
+        todo.extend(children(node))
+    return False
 
 
 @statement(cst.While)
@@ -451,13 +478,26 @@ def _bind_pattern(frame: Frame, pattern: cst.MatchPattern, subject: Value) -> No
                 assign_name(frame, element.name.value, subject)
     elif isinstance(pattern, cst.MatchMapping):
         for entry in pattern.elements:
-            _bind_pattern(frame, entry.pattern, element_of(heap, subject) if False else UNKNOWN)
+            key = frame.engine.evaluate(frame, entry.key)
+            _bind_pattern(frame, entry.pattern, frame.engine.subscript(frame, entry.key, subject, key, entry.key))
     elif isinstance(pattern, cst.MatchClass):
-        for positional in pattern.patterns:
-            _bind_pattern(frame, positional.value, UNKNOWN)
+        for n, positional in enumerate(pattern.patterns):
+            _bind_pattern(frame, positional.value, _nth_field(frame, subject, n))
         for keyword in pattern.kwds:
             part = frame.engine.attribute(frame, keyword.pattern, subject, keyword.key.value)
             _bind_pattern(frame, keyword.pattern, part)
+
+
+def _nth_field(frame: Frame, subject: Value, n: int) -> Value:
+    """The field that the n-th positional pattern of a class means: dataclasses and named tuples in their order."""
+    out = NOTHING
+    for obj in subject.objects:
+        below = base_of(obj)
+        if isinstance(below, Instance):
+            fields = all_fields(frame.engine, below.cls)
+            if n < len(fields):
+                out = join(out, read(frame.engine.heap, obj, fields[n][0]) or UNKNOWN)
+    return UNKNOWN if out.is_nothing else out
 
 
 @statement(cst.Import)

@@ -108,7 +108,9 @@ def _bind_module(call: Call) -> Value:
 @handler("transform_functions")
 def _transform_functions(call: Call) -> Value:
     """haiku.transform: an object whose init gives parameters and whose apply runs the function."""
-    return of(LibraryObject(f"{call.name}.Transformed", (call.argument(0, "f") or UNKNOWN,), call.frame.place(call.node)))
+    return of(
+        LibraryObject(f"{call.name}.Transformed", (call.argument(0, "f") or UNKNOWN,), call.frame.place(call.node))
+    )
 
 
 @handler("transformed_apply")

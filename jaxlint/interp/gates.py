@@ -18,7 +18,9 @@ class Gate(enum.Enum):
     FAILED = 2  # the other one is
 
 
-_RARE_NAME = re.compile(r"(^|_)(debug|verbose|dry_run|should_\w+|is_last\w*|is_first\w*)($|_)|every|interval|(^|_)freq", re.I)
+_RARE_NAME = re.compile(
+    r"(^|_)(debug|verbose|dry_run|should_\w+|is_last\w*|is_first\w*)($|_)|every|interval|(^|_)freq", re.I
+)
 _CLOCK = re.compile(r"(^|_)(time|perf_counter|monotonic|now|elapsed|last_\w*time|clock)($|_)|time$", re.I)
 
 
@@ -27,7 +29,9 @@ def gate_of(frame: Frame, test: cst.BaseExpression) -> Gate:
     if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
         if _is_modulo(test.expression):
             return Gate.PASSED
-        return {Gate.PASSED: Gate.FAILED, Gate.FAILED: Gate.PASSED, Gate.NONE: Gate.NONE}[gate_of(frame, test.expression)]
+        return {Gate.PASSED: Gate.FAILED, Gate.FAILED: Gate.PASSED, Gate.NONE: Gate.NONE}[
+            gate_of(frame, test.expression)
+        ]
     if isinstance(test, cst.BooleanOperation):
         sides = (gate_of(frame, test.left), gate_of(frame, test.right))
         wanted = Gate.PASSED if isinstance(test.operator, cst.And) else Gate.FAILED
@@ -50,8 +54,10 @@ def _either(sides: tuple[Gate, Gate]) -> Gate:
 
 
 def _is_modulo(node: cst.CSTNode) -> bool:
-    return isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Modulo) and not isinstance(
-        node.left, cst.SimpleString | cst.ConcatenatedString
+    return (
+        isinstance(node, cst.BinaryOperation)
+        and isinstance(node.operator, cst.Modulo)
+        and not isinstance(node.left, cst.SimpleString | cst.ConcatenatedString)
     )
 
 
@@ -91,9 +97,7 @@ def _is_counter(frame: Frame, node: cst.BaseExpression) -> bool:
 def _is_time_difference(node: cst.BaseExpression) -> bool:
     if not (isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Subtract)):
         return False
-    return any(
-        isinstance(n, cst.Name | cst.Attribute) and _CLOCK.search(_last_name(n)) for n in _walk(node)
-    )
+    return any(isinstance(n, cst.Name | cst.Attribute) and _CLOCK.search(_last_name(n)) for n in _walk(node))
 
 
 def _last_name(node: cst.CSTNode) -> str:

@@ -164,9 +164,7 @@ def _read_all(heap: Heap, obj: Object) -> Iterator[Value]:
 
 def values_of(heap: Heap, obj: Object) -> Value:
     """The join of a dict's values."""
-    return join_all(
-        v for n in field_names(heap, obj) if n != KEYS and (v := read(heap, obj, n)) is not None
-    )
+    return join_all(v for n in field_names(heap, obj) if n != KEYS and (v := read(heap, obj, n)) is not None)
 
 
 def leaves(heap: Heap, value: Value, depth: int = 5) -> list[Value]:

@@ -245,8 +245,10 @@ def _returned(call: Call, word: Word, boolean: bool) -> Value:
     match head:
         case "device" if operand:
             value = _argument(call, operand)
-            return moved(value, result_kind(call), everything=True) if value.kind or value.objects else fresh(
-                call, result_kind(call)
+            return (
+                moved(value, result_kind(call), everything=True)
+                if value.kind or value.objects
+                else fresh(call, result_kind(call))
             )
         case "device":
             made = replace(fresh(call, result_kind(call)), placement=_placement(call))

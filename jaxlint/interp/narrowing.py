@@ -86,7 +86,9 @@ def _isinstance(frame: Frame, call: cst.Call, *, positive: bool) -> None:
     if positive:
         kept = value.kind & kinds
         if kept or value.unknown:
-            frame.state.names[key] = replace(value, kind=kept or kinds & ~Kind.TRACER, objects=frozenset(), unknown=False)
+            frame.state.names[key] = replace(
+                value, kind=kept or kinds & ~Kind.TRACER, objects=frozenset(), unknown=False
+            )
     elif value.kind & ~kinds or value.objects or value.unknown:
         frame.state.names[key] = replace(value, kind=value.kind & ~kinds)
 

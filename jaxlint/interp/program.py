@@ -170,7 +170,7 @@ def _marked_nodes(tree: cst.Module, marks: Mapping[int, str]) -> dict[int, str]:
             found.append(node)
         stack.extend(children(node))
     spans = spans_of(tree, found)
-    return {id(n): marks[spans[id(n)][0]] for n in found if id(n) in spans and spans[id(n)][0] in marks}
+    return {id(n): marks[place[0]] for n, place in spans.items() if place[0] in marks}
 
 
 def _parameters(node: cst.FunctionDef | cst.Lambda) -> tuple[Parameter, ...]:

@@ -211,7 +211,11 @@ def _enter_function(frame: Frame, info: FunctionInfo, function: Function) -> Non
     engine = frame.engine
     node = info.node
     if info.enclosing_class is None:
-        calls.call_unknown_arguments(frame, node, info, function, Mode.OPEN)
+        made = engine.transformed.get(info.place)
+        if made is None:
+            calls.call_unknown_arguments(frame, node, info, function, Mode.OPEN)
+        else:
+            calls.call_transformed_unknown(frame, node, info, function, made)
         return
     for cls, record in list(engine.classes.items()):
         if cls.place != info.enclosing_class or record.scope.number != function.scope:
@@ -315,9 +319,7 @@ def _site(engine: Engine, raw: RawSite, heat: Heat, spans: dict[int, tuple[int, 
     span = spans.get(id(raw.node))
     if span is None:
         return None
-    operands = tuple(
-        Operand(v.kind, raw.module.text_of(at) if at is not None else "") for v, at in raw.operands[:8]
-    )
+    operands = tuple(Operand(v.kind, raw.module.text_of(at) if at is not None else "") for v, at in raw.operands[:8])
     notes: list[Note] = []
     if raw.operands:
         for origin in reversed(_chain(raw.operands[0][0].origin)):
@@ -348,4 +350,4 @@ def _paces(engine: Engine) -> dict[int, Pace]:
     return spread(roots, graph, fixed)
 
 
-__all__ = ["Analysis", "Class", "ClassRecord", "GivenUp", "PARTS", "SourceFile", "analyse"]
+__all__ = ["PARTS", "Analysis", "Class", "ClassRecord", "GivenUp", "SourceFile", "analyse"]

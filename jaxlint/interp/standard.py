@@ -5,11 +5,11 @@ from dataclasses import replace
 import libcst as cst
 
 from jaxlint.interp import effects, guards
-from jaxlint.interp.assignment import leak, set_attribute
+from jaxlint.interp.assignment import leak, refine_item, set_attribute
 from jaxlint.interp.calls import call_unknown_arguments, call_with, element_of_mapping
 from jaxlint.interp.classes import mro
 from jaxlint.interp.engine import Argument, Call, Frame, Mode, handler
-from jaxlint.interp.expressions import binary, merge_mapping
+from jaxlint.interp.expressions import add_item, add_mapping, binary, merge_mapping
 from jaxlint.interp.heap import ANY, KEYS, base_of, element_of, field_names, is_container, leaves, read, values_of
 from jaxlint.interp.heat import Pace
 from jaxlint.interp.iteration import iterated
@@ -60,9 +60,55 @@ def _looped(call: Call) -> Pace:
 @handler("zip")
 def _zip(call: Call) -> Value:
     parts = [_element(call, n) for n in range(len(call.positional))]
+    if len(call.arguments) == 1 and call.arguments[0].star == "*":
+        return _transposed(call, call.arguments[0].value)
     if any(a.star for a in call.arguments):
         return of(Stream(of(Stream(join_all(element_of(call.engine.heap, p) for p in parts)))))
     return of(Stream(of(Tuple(tuple(parts)))))
+
+
+def _transposed(call: Call, rows: Value) -> Value:
+    """zip(*rows): the columns."""
+    row = iterated(call.frame, call.node, rows, (call.frame.place(call.node), call.frame.activation.number))
+    items = call.engine.unpack_star(row)
+    if items is not None:
+        return of(Tuple(tuple(of(Stream(replace(v, tokens=frozenset()))) for v in items)))
+    return of(Stream(of(Stream(element_of(call.engine.heap, row)))))
+
+
+@handler("itemgetter")
+def _itemgetter(call: Call) -> Value:
+    """operator.itemgetter, attrgetter, methodcaller: a function of one argument."""
+    return of(LibraryObject(call.name, tuple(a.value for a in call.positional)))
+
+
+@handler("itemgetter_call")
+def _itemgetter_call(call: Call) -> Value:
+    out: list[Value] = []
+    target = call.argument(0) or UNKNOWN
+    for obj in call.receiver.objects if call.receiver is not None else ():
+        for part in obj.parts if isinstance(obj, LibraryObject) else ():
+            if call.name.startswith("operator.itemgetter"):
+                out.append(call.engine.subscript(call.frame, call.node, target, part, None))
+            elif part.const and isinstance(part.const[0], str):
+                out.append(call.engine.attribute(call.frame, call.node, target, part.const[0]))
+    return out[0] if len(out) == 1 else of(Tuple(tuple(out)))
+
+
+@handler("sort")
+def _sort(call: Call) -> Value:
+    """list.sort, list.index, list.count, list.remove: the elements are compared."""
+    element = element_of(call.engine.heap, call.receiver or UNKNOWN)
+    key = call.argument(1_000, "key")
+    compared = element if key is None or key.none_only else call_with(call.frame, call.node, key, [element])
+    _compare_items(call, compared)
+    return PYTHON
+
+
+@handler("stream_next")
+def _stream_next(call: Call) -> Value:
+    """generator.send, __next__: what the generator yields."""
+    return element_of(call.engine.heap, call.receiver or UNKNOWN)
 
 
 @handler("enumerate")
@@ -211,17 +257,20 @@ def _tuple(call: Call) -> Value:
 @handler("dict")
 def _dict(call: Call) -> Value:
     heap = call.engine.heap
-    made = Mapping(call.frame.place(call.node), call.frame.scope.number)
+    fields: dict[str, Value] = {}
     for a in call.arguments:
         if a.keyword is not None:
-            heap.write(made, a.keyword, a.value)
+            fields[a.keyword] = a.value
         elif any(isinstance(base_of(o), Mapping | Instance) for o in a.value.objects) or a.star == "**":
-            merge_mapping(call.frame, made, a.value)
+            add_mapping(call.frame, fields, a.value)
         else:
             pair = element_of(heap, a.value)
             items = call.engine.unpack_star(pair)
-            heap.write(made, KEYS, PYTHON)
-            heap.write(made, ANY, items[1] if items is not None and len(items) == 2 else element_of(heap, pair))
+            value = items[1] if items is not None and len(items) == 2 else element_of(heap, pair)
+            add_item(fields, PYTHON, value)
+    made = Mapping(call.frame.place(call.node), call.frame.scope.number)
+    for name, value in fields.items():
+        heap.write(made, name, value)
     return of(made)
 
 
@@ -307,9 +356,7 @@ def _getattr(call: Call) -> Value:
 def _setattr(call: Call) -> Value:
     name = call.argument(1)
     if name is not None and name.const and isinstance(name.const[0], str):
-        set_attribute(
-            call.frame, call.node, call.argument(0) or UNKNOWN, name.const[0], call.argument(2) or UNKNOWN
-        )
+        set_attribute(call.frame, call.node, call.argument(0) or UNKNOWN, name.const[0], call.argument(2) or UNKNOWN)
     return NONE
 
 
@@ -525,6 +572,20 @@ def _values(call: Call) -> Value:
     return replace(out, const=())
 
 
+@handler("mapping_init")
+def _mapping_init(call: Call) -> Value:
+    """dict.__init__ of a class that derives from dict or its like: the instance holds the items."""
+    for obj in _receivers(call):
+        for a in call.arguments:
+            if a.keyword is not None:
+                call.engine.heap.write(obj, a.keyword, a.value)
+            elif a.star != "*":
+                merge_mapping(call.frame, obj, a.value)
+            else:
+                merge_mapping(call.frame, obj, element_of(call.engine.heap, a.value))
+    return NONE
+
+
 @handler("update")
 def _update(call: Call) -> Value:
     for obj in _receivers(call):
@@ -534,6 +595,16 @@ def _update(call: Call) -> Value:
             else:
                 merge_mapping(call.frame, obj, a.value)
             leak(call.frame, call.node, obj, a.value)
+    if isinstance(call.node, cst.Call) and isinstance(call.node.func, cst.Attribute):
+        fields: dict[str, Value] = {}
+        for a in call.arguments:
+            if a.keyword is not None:
+                fields[a.keyword] = a.value
+            else:
+                add_mapping(call.frame, fields, a.value)
+        for name, value in fields.items():
+            if not name.startswith("*"):
+                refine_item(call.frame, call.node.func.value, constant(name), None, value)
     return NONE
 
 
@@ -566,7 +637,9 @@ def _container(call: Call) -> Value:
 @handler("thread")
 def _thread(call: Call) -> Value:
     target, args = call.argument(1, "target"), call.argument(3, "args")
-    return of(LibraryObject("threading.Thread", (target or UNKNOWN, args or of(Tuple(()))), call.frame.place(call.node)))
+    return of(
+        LibraryObject("threading.Thread", (target or UNKNOWN, args or of(Tuple(()))), call.frame.place(call.node))
+    )
 
 
 @handler("thread_start")

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import libcst as cst
 
-from jaxlint.interp import effects
+from jaxlint.interp import devices, effects
 from jaxlint.interp.calls import call_function, forget_refinements, identify
 from jaxlint.interp.engine import Argument, Arguments, Call, Frame, Mode, handler
 from jaxlint.interp.heap import ANY, base_of, element_of, field_names, leaves, moved, read
@@ -34,10 +34,9 @@ from jaxlint.interp.values import (
     join_all,
     of,
 )
+from jaxlint.interp.values import Sequence as ListOf
 from jaxlint.kinds import ARRAY, Kind
 from jaxlint.sites import Operation
-from jaxlint.interp.values import Sequence as ListOf
-
 
 _POSITIONS = {"in_axes": 1, "argnums": 1, "has_aux": 2}
 
@@ -67,14 +66,26 @@ def literal(frame: Frame, value: Value) -> object:
 def _make(call: Call, transform: str, *names: str) -> Value:
     """The transformed function; where no function is given yet, the transform waits for it (a decorator factory)."""
     function = call.find(0, "fun", "f", "fn", "func", "model", "target")
-    options = tuple((n, v) for n in names if (v := _option(call, n)) is not None)
+    options = tuple((n, v) for n in names if n not in _GIVEN and (v := _option(call, n)) is not None)
+    options += tuple((n, True) for n in names if n in _GIVEN and _is_given(call, n))
     if function is None:
         keywords = tuple((a.keyword, a.value) for a in call.arguments if a.keyword is not None)
         return of(Partial(of(Library(call.name)), (), keywords))
     value = function.value
     kept = frozenset(o for o in value.objects if not isinstance(o, Library) or o.name != "builtins.None")
-    place = call.frame.place(call.node)
-    return of(Transformed(transform, replace(value, objects=kept), options, place))
+    made = Transformed(transform, replace(value, objects=kept), options, call.frame.place(call.node))
+    for inner in _functions(made.function):
+        call.engine.transformed.setdefault(inner.place, made)
+    return of(made)
+
+
+_GIVEN = {"in_shardings", "out_shardings"}
+"""Options of which only matters that they are given."""
+
+
+def _is_given(call: Call, name: str) -> bool:
+    value = call.argument(1_000, name)
+    return value is not None and not value.none_only
 
 
 _STATIC = ("static_argnums", "static_argnames", "in_shardings", "out_shardings", "static_broadcasted_argnums")
@@ -173,14 +184,14 @@ def is_static(value: Value) -> bool:
     """True of what is no array in any case: functions, classes, modules, strings."""
     if value.const and isinstance(value.const[0], str):
         return True
-    return bool(value.objects) and not value.kind and all(
-        isinstance(o, Function | Method | Library | Partial | Transformed | Property) for o in value.objects
+    return (
+        bool(value.objects)
+        and not value.kind
+        and all(isinstance(o, Function | Method | Library | Partial | Transformed | Property) for o in value.objects)
     )
 
 
-def trace(
-    frame: Frame, node: cst.CSTNode, function: Value, arguments: Arguments, mode: Mode = Mode.STAGED
-) -> Value:
+def trace(frame: Frame, node: cst.CSTNode, function: Value, arguments: Arguments, mode: Mode = Mode.STAGED) -> Value:
     """Run a function's body under a trace with arguments that are tracers already. The result as the body sees it."""
     out = NOTHING
     for obj in function.objects:
@@ -245,9 +256,11 @@ def _call_jit(call: Call) -> Value:
     dynamic: list[Argument] = []
     for n, a in enumerate(call.arguments):
         by_name = a.keyword if a.keyword is not None else params[n]
-        if (a.keyword is None and n in static) or (by_name is not None and by_name in static_names):
-            traced.append(a)
-        elif is_static(a.value):
+        if (
+            (a.keyword is None and n in static)
+            or (by_name is not None and by_name in static_names)
+            or is_static(a.value)
+        ):
             traced.append(a)
         else:
             traced.append(replace(a, value=to_tracers(a.value)))
@@ -273,7 +286,10 @@ def _captured(call: Call, obj: Transformed, before: set[tuple[int, Pace]]) -> No
     todo = [
         number
         for number, _ in call.frame.activation.calls
-        if (a := engine.by_number.get(number)) is not None and a.info is not None and a.info.place in places and a.traced
+        if (a := engine.by_number.get(number)) is not None
+        and a.info is not None
+        and a.info.place in places
+        and a.traced
     ]
     del before
     seen: set[int] = set()
@@ -358,7 +374,7 @@ def upload_sites(call: Call, arguments: Sequence[Argument]) -> None:
         operands = [(Value(Kind.NUMPY, origin=_host_origin(frame, a.value)), a.node) for a in hosts]
         found = [v for a in hosts for v in leaves(frame.engine.heap, a.value) if v.kind & Kind.NUMPY]
         sure = max(effects.sureness(v, Kind.NUMPY) for v in found)
-        constant_ = all(_invariant(frame, a.node) for a in hosts)
+        constant_ = all(devices.invariant(frame, a.node) for a in hosts)
         operation = Operation.CONSTANT_CALL if constant_ else Operation.COMPILED_CALL
         effects.record(frame, call.node, operation, _callee_text(call), operands, confidence=sure)
     elif scalars:
@@ -375,15 +391,8 @@ def _host_origin(frame: Frame, value: Value) -> "object":
     return next((v.origin for v in leaves(frame.engine.heap, value) if v.kind & Kind.NUMPY and v.origin), value.origin)
 
 
-def _invariant(frame: Frame, node: cst.CSTNode | None) -> bool:
-    """True if the argument is a plain name that the loop around the call never binds."""
-    return isinstance(node, cst.Name) and bool(frame.loop_bound) and node.value not in frame.loop_bound
-
-
 def _device_moves(call: Call, obj: Transformed, arguments: Sequence[Argument]) -> None:
-    from jaxlint.interp.devices import compiled_call
-
-    compiled_call(call, obj, arguments)
+    devices.compiled_call(call, obj, arguments)
 
 
 @handler("call vmap")
@@ -442,7 +451,7 @@ def _differentiated(call: Call, obj: Transformed) -> tuple[Value, Value]:
     grads = [
         moved(a.value, kind, everything=True) for n, a in enumerate(call.arguments) if n in wanted and a.keyword is None
     ]
-    grads = [Value(kind) if g.is_nothing or g.unknown and not g.kind else g for g in grads]
+    grads = [Value(kind) if g.is_nothing or (g.unknown and not g.kind) else g for g in grads]
     gradient = of(Tuple(tuple(grads))) if isinstance(chosen, tuple) and len(grads) > 1 else join_all(grads)
     gradient = gradient if not gradient.is_nothing else Value(kind)
     origin = frame.origin(call.node, "gradients are device arrays")
@@ -474,7 +483,11 @@ def _aux(frame: Frame, result: Value) -> Value:
     items = frame.engine.unpack_star(result)
     if items is not None and len(items) == 2:
         return items[1]
-    return Value(Kind.TRACER, unknown=True) if result.unknown or result.is_nothing else element_of(frame.engine.heap, result)
+    return (
+        Value(Kind.TRACER, unknown=True)
+        if result.unknown or result.is_nothing
+        else element_of(frame.engine.heap, result)
+    )
 
 
 def _outside(value: Value, kind: Kind) -> Value:
@@ -546,7 +559,9 @@ def _scan(call: Call) -> Value:
     if items is None or len(items) != 2:
         ys = Value(kind)
         return as_result(frame, call.node, of(Tuple((_loop_result(call, init, kind), ys))), kind, message)
-    return as_result(frame, call.node, of(Tuple((_loop_result(call, join(init, items[0]), kind), items[1]))), kind, message)
+    return as_result(
+        frame, call.node, of(Tuple((_loop_result(call, join(init, items[0]), kind), items[1]))), kind, message
+    )
 
 
 def _row(frame: Frame, xs: Value) -> Value:
@@ -563,7 +578,9 @@ def _while_loop(call: Call) -> Value:
     result = _body(call, call.argument(1, "body_fun"), [init])
     kind = _traced_output(call, [init])
     carry = join(init, result) if not result.unknown else init
-    return as_result(call.frame, call.node, _loop_result(call, carry, kind), kind, "lax.while_loop returns device arrays")
+    return as_result(
+        call.frame, call.node, _loop_result(call, carry, kind), kind, "lax.while_loop returns device arrays"
+    )
 
 
 @handler("fori_loop")
@@ -575,14 +592,18 @@ def _fori_loop(call: Call) -> Value:
         effects.reading(call.frame, call.node, Operation.CONCRETE, "jax.lax.fori_loop", bounds)
     kind = _traced_output(call, [init])
     carry = join(init, result) if not result.unknown else init
-    return as_result(call.frame, call.node, _loop_result(call, carry, kind), kind, "lax.fori_loop returns device arrays")
+    return as_result(
+        call.frame, call.node, _loop_result(call, carry, kind), kind, "lax.fori_loop returns device arrays"
+    )
 
 
 @handler("cond")
 def _cond(call: Call) -> Value:
     operands = [a.value for a in call.arguments[3:] if a.keyword is None and not a.star]
     operands += [v for a in call.arguments if a.keyword in {"operand", "operands"} and (v := a.value)]
-    result = join(_body(call, call.argument(1, "true_fun"), operands), _body(call, call.argument(2, "false_fun"), operands))
+    result = join(
+        _body(call, call.argument(1, "true_fun"), operands), _body(call, call.argument(2, "false_fun"), operands)
+    )
     kind = _traced_output(call, [*operands, _given(call, 0, "pred")])
     return as_result(call.frame, call.node, result, kind, "lax.cond returns device arrays")
 
@@ -760,9 +781,7 @@ def _device_get(call: Call) -> Value:
 
 @handler("device_put")
 def _device_put(call: Call) -> Value:
-    from jaxlint.interp.devices import put
-
-    return put(call)
+    return devices.put(call)
 
 
 def upload_result(frame: Frame, node: cst.CSTNode, value: Value, kind: Kind) -> Value:

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from jaxlint.kinds import ARRAY, NOWHERE, Kind
 
-MAX_ALTERNATIVES = 8
-MAX_TUPLE_DEPTH = 6
+MAX_ALTERNATIVES = 16
+MAX_TUPLE_DEPTH = 4
 
 
 class Place(NamedTuple):
@@ -289,8 +289,11 @@ def array(kind: Kind, origin: Origin | None = None, token: Token | None = None) 
     return Value(kind, origin=origin, tokens=frozenset((token,)) if token else frozenset())
 
 
-def join(a: Value, b: Value) -> Value:
-    """The least value that covers both: places are united, tuples of one length are joined item by item."""
+def join(a: Value, b: Value, depth: int = MAX_TUPLE_DEPTH) -> Value:
+    """The least value that covers both: places are united, tuples of one length are joined item by item.
+
+    Below `depth` levels of tuples and iterators only the places of what they hold are kept.
+    """
     if a is b or b.is_nothing:
         return a
     if a.is_nothing:
@@ -301,18 +304,20 @@ def join(a: Value, b: Value) -> Value:
     tokens = a.tokens | b.tokens
     if a == b:
         return a if origin is a.origin and tokens == a.tokens else replace(a, origin=origin, tokens=tokens)
-    objects, overflow = _unite(a.objects, b.objects)
+    objects, overflow = _unite(a.objects, b.objects, depth)
     const = a.const if a.const == b.const and _same_type(a.const, b.const) else ()
     boolean = a.boolean and b.boolean
     placement = a.placement if a.placement == b.placement else ""
-    return Value(a.kind | b.kind, objects, a.unknown or b.unknown or overflow, const, boolean, origin, tokens, placement)
+    return Value(
+        a.kind | b.kind, objects, a.unknown or b.unknown or overflow, const, boolean, origin, tokens, placement
+    )
 
 
-def join_all(values: Iterable[Value]) -> Value:
+def join_all(values: Iterable[Value], depth: int = MAX_TUPLE_DEPTH) -> Value:
     """The join of any number of values; NOTHING for none."""
     out = NOTHING
     for value in values:
-        out = join(out, value)
+        out = join(out, value, max(depth, 0))
     return out
 
 
@@ -320,7 +325,7 @@ def _same_type(a: tuple[object, ...], b: tuple[object, ...]) -> bool:
     return len(a) == len(b) and all(type(x) is type(y) for x, y in zip(a, b, strict=True))
 
 
-def _unite(a: frozenset[Object], b: frozenset[Object]) -> tuple[frozenset[Object], bool]:
+def _unite(a: frozenset[Object], b: frozenset[Object], depth: int) -> tuple[frozenset[Object], bool]:
     if a == b or not b:
         return a, False
     if not a:
@@ -329,19 +334,22 @@ def _unite(a: frozenset[Object], b: frozenset[Object]) -> tuple[frozenset[Object
     streams: list[Stream] = []
     rest: set[Object] = set()
     for obj in (*a, *b):
-        if isinstance(obj, Tuple):
+        if depth == 0 and isinstance(obj, Tuple | Stream):
+            streams = [Stream(UNKNOWN)]
+        elif isinstance(obj, Tuple):
             old = tuples.get(len(obj.items))
             if old is not None and old != obj:
-                obj = Tuple(tuple(join(x, y) for x, y in zip(old.items, obj.items, strict=True)))
+                obj = Tuple(tuple(join(x, y, depth - 1) for x, y in zip(old.items, obj.items, strict=True)))
             tuples[len(obj.items)] = obj
         elif isinstance(obj, Stream):
-            streams.append(obj)
+            if obj not in streams:
+                streams.append(obj)
         else:
             rest.add(obj)
     if streams:
-        rest.add(Stream(join_all(s.element for s in streams)))
+        rest.add(Stream(join_all((s.element for s in streams), depth - 1)))
     if len(tuples) > 3:
-        rest.add(Stream(join_all(v for t in tuples.values() for v in t.items)))
+        rest.add(Stream(join_all((v for t in tuples.values() for v in t.items), depth - 1)))
     else:
         rest.update(tuples.values())
     if len(rest) > MAX_ALTERNATIVES:

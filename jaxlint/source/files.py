@@ -172,7 +172,9 @@ class _Walker:
                     is_link, is_folder = entry.is_symlink(), entry.is_dir()
                     wanted = is_folder or (entry.name.endswith(SUFFIXES) and entry.is_file())
                 except OSError as error:
-                    self.fail(entry.path, error)
+                    # A link to itself is no file, like one to nothing.
+                    if error.errno != errno.ELOOP:
+                        self.fail(entry.path, error)
                     continue
                 if not wanted or self.excludes(entry.path, is_folder, top):
                     continue

@@ -16,18 +16,21 @@ MAX_CHAIN = 3000  # operators, attributes and calls within each other; Python's 
 MAX_PATTERN = 16  # nested brackets of a `case`, a brace counted twice
 MAX_TOKENS = 1_000_000  # brackets, commas, strings, lines and operators: 1 GiB of tree, of a contrived one 4
 
-_SURELY_SMALL = 1024 * 1024
+_SURELY_SMALL, _SURELY_SHORT = 1024 * 1024, 600
 _LINK = re.compile(r"[-+*/%@&|^~.<>=]|\b(?:not|and|or|if|else|for|in|is|await|lambda|yield)\b")
 _CASE = re.compile(r"^[ \t\f]*case\b", re.MULTILINE)
 _ELIF = re.compile(r"^[ \t\f]*elif\b", re.MULTILINE)
 
 
-def refuse_unbearable(source: SourceText) -> None:
-    """A program that no parser should see is a SourceError, with its place."""
-    if len(source.text) > _SURELY_SMALL or _scan(source, exact=False) > MAX_CHAIN:
-        _scan(source, exact=True)
-    if source.text.count("elif") > MAX_CHAIN and len(_ELIF.findall(source.text)) > MAX_CHAIN:
+def longest_chain(source: SourceText) -> int:
+    """The most operations that enclose a place, 0 where it surely is short; a SourceError for an unbearable program."""
+    text = source.text
+    longest = 0
+    if len(text) > _SURELY_SMALL or _scan(source, exact=False) > _SURELY_SHORT:
+        longest = _scan(source, exact=True)
+    if text.count("elif") > MAX_CHAIN and len(_ELIF.findall(text)) > MAX_CHAIN:
         raise SourceError(source.path, f"more than {MAX_CHAIN} elif branches in one file, not analysed")
+    return longest
 
 
 def _scan(source: SourceText, exact: bool) -> int:

@@ -59,9 +59,7 @@ def decode_notebook(data: bytes, path: str) -> Notebook:
     errors: list[FileError] = []
     line = 1
     for number, text in _code_cells(document, path) if _speaks_python(document.get("metadata")) else ():
-        program = to_python(text)
-        if not program.endswith("\n"):
-            program += "\n"
+        program = to_python(text if text.endswith("\n") else text + "\n")
         lines = len(LINE_END.findall(program))
         try:
             parse(checked_source(SourceText(path, program)))

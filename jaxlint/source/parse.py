@@ -15,28 +15,35 @@ from functools import partial
 import libcst
 
 from jaxlint.errors import SourceError
-from jaxlint.source.nesting import refuse_unbearable
+from jaxlint.source.nesting import longest_chain
 from jaxlint.source.stack import on_a_deep_stack
 from jaxlint.source.text import SourceText
 
 _PARSER_ERROR = re.compile(r"parser error: error at (\d+):(\d+): ")
 _LAST_TOKEN = re.compile(r"(?:\w+|\S)\s*\Z")
 _NEWEST_SYNTAX = (3, 14)
+_LONG_CHAIN = 200
 
 
 def parse(source: SourceText) -> libcst.Module:
     """The syntax tree of a file."""
-    refuse_unbearable(source)
+    long = longest_chain(source) > _LONG_CHAIN
     try:
         with _collector_paused():
-            return on_a_deep_stack(partial(_parse, source))
+            return on_a_deep_stack(partial(_parse, source, verify=long))
+    except RecursionError:
+        raise SourceError(source.path, "nested too deeply for this Python, not analysed") from None
     except MemoryError:
         raise SourceError(source.path, "too large for the memory of this process") from None
 
 
-def _parse(source: SourceText) -> libcst.Module:
+def _parse(source: SourceText, verify: bool) -> libcst.Module:
     try:
-        return libcst.parse_module(source.text)
+        module = libcst.parse_module(source.text)
+        if verify:
+            # Some Pythons limit native recursion to a fixed depth, which the stack does not change.
+            _ = module.code
+        return module
     except libcst.ParserSyntaxError as error:
         raise _explained(source, error.message) from None
     except UnicodeEncodeError as error:
@@ -81,7 +88,10 @@ def _explained(source: SourceText, message: str) -> SourceError:
 
 
 def _worded(reason: str) -> str:
-    return "syntax error" if reason == "invalid syntax" else f"syntax error: {reason}"
+    if reason == "invalid syntax":
+        return "syntax error"
+    reason = reason.replace("invalid syntax. Perhaps", "perhaps")
+    return f"syntax error: {reason}"
 
 
 def _python_error(text: str) -> tuple[int, int, str] | None:

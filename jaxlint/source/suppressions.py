@@ -55,7 +55,7 @@ class Complaint:
     message: str
 
 
-_HINTS = ("jaxlint", "noqa", "NOQA", "NoQA")
+_HINTS = ("jaxlint", "Jaxlint", "JaxLint", "JAXLINT", "noqa", "NoQA", "NOQA")
 _DIRECTIVE = re.compile(
     r"\#\s*(?: jaxlint\b (?P<colon>\s*:)? \s* (?P<word>[A-Za-z][A-Za-z_-]*)? | (?P<noqa>noqa)\b (?P<of>\s*:)? )",
     re.VERBOSE | re.IGNORECASE,

@@ -16,6 +16,7 @@ from jaxlint.sites import Span
 MAX_BYTES = 16 * 1024 * 1024
 LINE_END = re.compile(r"\r\n?|\n")
 _DECLARATION = re.compile(rb"[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
+_EDITORS_LINE_END = re.compile(r"-(?:unix|dos|mac)\Z")
 _BLANK_OR_COMMENT = re.compile(rb"[ \t\f]*(?:#|$)")
 
 
@@ -137,8 +138,9 @@ def _declared_encoding(body: bytes, bom: bool, path: str) -> str:
                 continue
             break
         name = declared.group(1).decode("ascii")
+        normal = _EDITORS_LINE_END.sub("", name)
         try:
-            found = codecs.lookup(name).name
+            found = codecs.lookup(normal).name
         except (LookupError, ValueError):
             raise SourceError(path, f"unknown encoding {name!r}", line, declared.start(1) + 1) from None
         if found.startswith("utf-8"):
@@ -146,7 +148,7 @@ def _declared_encoding(body: bytes, bom: bool, path: str) -> str:
         if bom:
             message = f"declares the encoding {name!r} but begins with a UTF-8 byte order mark"
             raise SourceError(path, message, line, declared.start(1) + 1)
-        return name
+        return normal
     return "utf-8"
 
 
