@@ -212,6 +212,8 @@ def _of_instance(frame: Frame, node: cst.CSTNode, obj: Object, below: Instance, 
             frame, node, class_attribute(frame, node, fallback, of(obj), below.cls), [Argument(constant(name))]
         )
     if isinstance(obj, Moved):
+        if engine.models.attribute(f"jax.Array.{name}") == "python":
+            return PYTHON
         return Value(obj.kind, unknown=True)
     return NOTHING if name.startswith("__") else UNKNOWN
 
@@ -265,7 +267,10 @@ def subscript(frame: Frame, node: cst.CSTNode, base: Value, index: Value, at: cs
     base = without_none(base)
     out = NOTHING
     is_slice = any(isinstance(o, Library) and o.name == "slice" for o in index.objects)
+    certain = not base.kind and not base.unknown
     for obj in base.objects:
+        if certain:
+            _reads_index(frame, node, obj, index, at, is_slice)
         out = join(out, _item(frame, node, obj, index, at, is_slice))
     if base.kind & ARRAY:
         out = join(out, _array_item(frame, node, base, index, at, is_slice))
@@ -280,12 +285,19 @@ def subscript(frame: Frame, node: cst.CSTNode, base: Value, index: Value, at: cs
     return out
 
 
+def _reads_index(
+    frame: Frame, node: cst.CSTNode, obj: Object, index: Value, at: cst.CSTNode | None, is_slice: bool
+) -> None:
+    """A host sequence asks its index for a Python number."""
+    if isinstance(base_of(obj), Tuple | Sequence | Stream):
+        effects.reading(frame, node, Operation.INDEX, None, [(index, at)], deep=is_slice)
+
+
 def _item(frame: Frame, node: cst.CSTNode, obj: Object, index: Value, at: cst.CSTNode | None, is_slice: bool) -> Value:
     engine = frame.engine
     heap = engine.heap
     below = base_of(obj)
     if isinstance(below, Tuple | Sequence | Stream):
-        effects.reading(frame, node, Operation.INDEX, None, [(index, at)], deep=is_slice)
         if is_slice:
             return _sliced(obj, below, index)
         number = index.const[0] if index.const and isinstance(index.const[0], int) else None

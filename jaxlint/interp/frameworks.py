@@ -3,15 +3,17 @@
 from dataclasses import replace
 
 from jaxlint.interp.engine import Argument, Call, handler
-from jaxlint.interp.heap import base_of, field_names, moved, read
+from jaxlint.interp.heap import base_of, moved
 from jaxlint.interp.library import fresh
 from jaxlint.interp.values import (
     NOTHING,
+    PYTHON,
     UNKNOWN,
     Instance,
+    Library,
     LibraryObject,
     Method,
-    Object,
+    Partial,
     Tuple,
     Value,
     join,
@@ -75,6 +77,22 @@ def _applied(call: Call, skip: int) -> Value:
     return replace(located, kind=located.kind | (kind if out.unknown else Kind(0)), unknown=False)
 
 
+@handler("lifted_apply")
+def _lifted_apply(call: Call) -> Value:
+    """nn.apply(fn, module): a function of the variables that runs fn with the module bound to them."""
+    function, module = call.argument(0, "fn") or UNKNOWN, call.argument(1, "module") or UNKNOWN
+    return of(Partial(of(Library("flax.linen.applied")), (function, module), ()))
+
+
+@handler("applied")
+def _applied_function(call: Call) -> Value:
+    function, module = call.argument(0) or UNKNOWN, call.argument(1) or UNKNOWN
+    kind = _kind(call)
+    rest = [a for a in call.arguments[3:] if a.keyword not in {"rngs", "mutable"}]
+    out = call.engine.call(call.frame, call.node, function, [Argument(module), *rest])
+    return fresh(call, kind) if out.is_nothing or (out.unknown and not out.objects) else moved(out, kind)
+
+
 @handler("train_state_create")
 def _train_state_create(call: Call) -> Value:
     """TrainState.create(apply_fn=..., params=..., tx=...): an object with those fields, the optimiser's state, a step."""
@@ -84,8 +102,9 @@ def _train_state_create(call: Call) -> Value:
         if a.keyword is not None:
             heap.write(state, a.keyword, a.value)
     kind = _kind(call)
-    for name in ("step", "opt_state"):
-        heap.write(state, name, Value(kind, origin=call.frame.origin(call.node, f"TrainState.{name} is on the device")))
+    opt_state = Value(kind, origin=call.frame.origin(call.node, "TrainState.opt_state is on the device"))
+    heap.write(state, "opt_state", opt_state)
+    heap.write(state, "step", PYTHON)  # the number 0, until a compiled step returns the state
     return of(state)
 
 
@@ -130,16 +149,24 @@ def _transformed_apply(call: Call) -> Value:
     return of(Tuple((out, fresh(call, kind)))) if with_state else out
 
 
+@handler("split_module")
+def _split_module(call: Call) -> Value:
+    """nnx.split: the definition, which remembers its module, and a state for each filter (one where none is given)."""
+    definition = of(LibraryObject("flax.nnx.GraphDef", (call.argument(0) or UNKNOWN,)))
+    state = fresh(call, _kind(call), "a module's state is on the device")
+    return of(Tuple((definition, *(state for _ in range(max(len(call.positional) - 1, 1))))))
+
+
 @handler("merge_module")
 def _merge_module(call: Call) -> Value:
-    """eqx.combine, nnx.merge: the structure of the first argument."""
-    return call.argument(0) or UNKNOWN
+    """eqx.combine, nnx.merge: the module that was split, or the structure of the first argument."""
+    first = call.argument(0) or UNKNOWN
+    out = NOTHING
+    for obj in first.objects:
+        if isinstance(obj, LibraryObject) and obj.name == "flax.nnx.GraphDef":
+            out = join(out, moved(obj.parts[0], _kind(call)))
+        else:
+            out = join(out, of(obj))
+    return join(out, Value(first.kind, unknown=first.unknown, origin=first.origin)) if first.kind or first.unknown else out
 
 
-def copied(call: Call, obj: Object) -> dict[str, Value]:
-    """The fields of an object."""
-    heap = call.engine.heap
-    return {n: v for n in field_names(heap, obj) if (v := read(heap, obj, n)) is not None}
-
-
-_ = Argument

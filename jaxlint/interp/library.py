@@ -139,7 +139,9 @@ def _uploads(call: Call, model: FunctionModel, callee: str) -> None:
     args = chosen(call, model.uploads, model.uploads_all)
     if any(leaf.kind & Kind.TRACER for a in args for leaf in leaves(frame.engine.heap, a.value, 2)):
         return
-    hosts = [a for a in args if effects.host_data(frame, a.value)]
+    # Lists are uploaded by jnp.array and its like alone: other functions refuse them, or take them for shapes and axes.
+    wanted = Kind.NUMPY | (Kind.PYTHON if model.upload_operation is Operation.UPLOAD else Kind(0))
+    hosts = [a for a in args if effects.host_data(frame, a.value) & wanted]
     if hosts:
         found = [leaf for a in hosts for leaf in leaves(frame.engine.heap, a.value)]
         operands = tuple((Value(Kind.NUMPY, origin=a.value.origin), a.node) for a in hosts)

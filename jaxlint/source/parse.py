@@ -1,6 +1,6 @@
 """Text to syntax tree. Whatever cannot be parsed is one SourceError with its place and reason; the process survives it.
 
-Reads the syntax of Python 3.0 to 3.14 whatever Python runs it, as the installed libcst does. Never runs the code.
+Reads the syntax of Python 3.0 to 3.14, as the installed libcst does, whatever Python runs it. Never runs the code.
 """
 
 import ast
@@ -53,7 +53,8 @@ def _parse(source: SourceText, verify: bool) -> libcst.Module:
         # A panic of the native parser; its class derives from BaseException and is not exported.
         if type(error).__name__ != "PanicException":
             raise
-        raise SourceError(source.path, f"libcst {libcst.LIBCST_VERSION} cannot read this file: {error}") from None
+        reason = " ".join(str(error).split())
+        raise SourceError(source.path, f"libcst {libcst.LIBCST_VERSION} cannot read this file: {reason}") from None
 
 
 @contextmanager
