@@ -3,7 +3,7 @@
 One bad file never hides the rest: what cannot be read or parsed becomes an error of the report.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from jaxlint.findings import FileError, Finding, Report
@@ -23,6 +23,7 @@ ARRAY_LIBRARIES = (
     *("brax", "chex", "clu", "distrax", "equinox", "flax", "gymnax", "haiku", "haliax", "jax", "jumanji", "numpyro"),
     *("optax", "orbax", "penzai", "rlax", "tjax"),
 )
+PROJECT_MARKS = (".git", "pyproject.toml", "jaxlint.toml", "setup.py", "setup.cfg")
 UNUSED, UNKNOWN, MALFORMED = "JT001", "JT002", "JT003"
 
 
@@ -34,7 +35,9 @@ def check_paths(
     inputs: Inputs | None = None,
 ) -> Report:
     """Checks files and folders. `inputs` is for a caller who wants to look at the sources afterwards."""
-    return _check(settings, find_files(settings, paths), rules, inputs or Inputs())
+    inputs = inputs or Inputs()
+    found = find_files(settings, paths)
+    return _check(settings, found, rules, inputs, beside=lambda: _beside(settings, paths, found))
 
 
 def check_bytes(
@@ -74,10 +77,36 @@ def find_files(settings: Settings, paths: Sequence[str]) -> Discovery:
     return Discovery(found.files, (*missing, *found.errors))
 
 
-def _check(settings: Settings, found: Discovery, rules: Mapping[str, Rule] | None, inputs: Inputs) -> Report:
+def _beside(settings: Settings, paths: Sequence[str], found: Discovery) -> Discovery:
+    """The other files of the project: what a file given alone (by a hook, an editor) may import."""
+    if not found.files:
+        return Discovery((), ())
+    first = found.files[0].location.resolve()
+    root = next((p for p in first.parents if any((p / name).exists() for name in PROJECT_MARKS)), first.parent)
+    if any(Path(path).is_dir() and root.is_relative_to(Path(path).resolve()) for path in paths):
+        return Discovery((), ())
+    return discover(
+        [root],
+        root=root,
+        exclude=[anchored(pattern, root) for pattern in settings.exclude],
+        respect_gitignore=settings.respect_gitignore,
+    )
+
+
+def _nothing_beside() -> Discovery:
+    return Discovery((), ())
+
+
+def _check(
+    settings: Settings,
+    found: Discovery,
+    rules: Mapping[str, Rule] | None,
+    inputs: Inputs,
+    beside: Callable[[], Discovery] = _nothing_beside,
+) -> Report:
     pages = rules if rules is not None else {rule.code: rule for rule in load_rules()}
     inputs.add(found.files)
-    analysis = _analyse(inputs, settings)
+    analysis = _analyse(inputs, settings, beside)
     in_force = enabled(settings, {code: rule.default for code, rule in pages.items()})
     judged = _unsuppressed(judge(pages.values(), analysis.sites), inputs)
     ignores = file_ignores(settings.per_file_ignores)
@@ -102,14 +131,15 @@ def _models(settings: Settings) -> Models:
     return models
 
 
-def _analyse(inputs: Inputs, settings: Settings) -> Analysis:
+def _analyse(inputs: Inputs, settings: Settings, beside: Callable[[], Discovery]) -> Analysis:
     roots, paths = inputs.roots(ARRAY_LIBRARIES), tuple(inputs.files)
     if not roots and not settings.models:
         return Analysis((), ())
+    inputs.add_beside(beside().files)
     return analyse(
         roots,
         paths,
-        paths,
+        (*paths, *inputs.beside),
         inputs.load,
         _models(settings),
         lambda tree, nodes: {id(node): place for node, place in spans_of(tree, nodes, inputs.text_of(tree)).items()},
@@ -129,8 +159,8 @@ def _unsuppressed(findings: Iterable[Finding], inputs: Inputs) -> list[Finding]:
 
 def _own_findings(pages: Mapping[str, Rule], in_force: frozenset[str], inputs: Inputs) -> Iterator[Finding]:
     """What is to be said of the comments themselves, after they were put to every finding."""
-    for suppressions in inputs.suppressions.values():
-        if suppressions.skip_file:
+    for path, suppressions in inputs.suppressions.items():
+        if suppressions.skip_file or path in inputs.beside:
             continue
         for complaint in suppressions.unused(in_force):
             yield _own_finding(pages[UNUSED], complaint, _unused_detail(complaint, suppressions))

@@ -87,7 +87,7 @@ def _add_check(parser: argparse.ArgumentParser) -> None:
         rules.add_argument(name, action="append", metavar="CODES", help="comma-separated codes or beginnings of codes")
     rules.add_argument("--per-file-ignores", action="append", metavar="PATTERN:CODE", help="comma-separated")
     rules.add_argument("--min-heat", choices=HEATS, help="how often a transfer must run (default: hot)")
-    rules.add_argument("--min-confidence", choices=CONFIDENCES, help="how sure the inference must be (default: low)")
+    rules.add_argument("--min-confidence", choices=CONFIDENCES, help="how sure the inference must be (default: medium)")
     files = parser.add_argument_group("files")
     files.add_argument("--exclude", action="append", metavar="PATTERNS", help="in place of the configured ones")
     files.add_argument("--extend-exclude", action="append", metavar="PATTERNS", help="besides the configured ones")

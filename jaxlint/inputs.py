@@ -26,6 +26,7 @@ class Inputs:
     def __init__(self, given: Mapping[str, bytes] | None = None) -> None:
         self.given = dict(given or {})
         self.files: dict[str, SourceFile] = {}
+        self.beside: dict[str, SourceFile] = {}
         self.errors: list[FileError] = []
         self.suppressions: dict[str, Suppressions] = {}
         self._notebooks: dict[str, Notebook] = {}
@@ -36,6 +37,10 @@ class Inputs:
     def add(self, files: Sequence[SourceFile]) -> None:
         """Files to check."""
         self.files.update((file.path, file) for file in files)
+
+    def add_beside(self, files: Sequence[SourceFile]) -> None:
+        """Files that are not to be checked, but that a file to check may import. What is wrong with them is not told."""
+        self.beside.update((file.path, file) for file in files if file.path not in self.files and not file.notebook)
 
     def roots(self, libraries: Collection[str]) -> list[str]:
         """The files that name a library. Of the others it is only asked whether they can be parsed: what happens in
@@ -76,6 +81,8 @@ class Inputs:
         return Program(path, tree, _Marks(suppressions))
 
     def _fail(self, path: str, error: SourceError) -> None:
+        if path in self.beside:
+            return
         self.errors.append(FileError(path, error.message, error.line, error.column))
 
     def _source(self, path: str) -> SourceText | None:
@@ -99,9 +106,10 @@ class Inputs:
     def read(self, path: str) -> SourceText:
         """The text of a file; of a notebook the program that its cells make."""
         data = self.given.get(path)
+        file = self.files.get(path) or self.beside[path]
         if data is None:
-            data = read_bytes(self.files[path].location, path)
-        if not self.files[path].notebook:
+            data = read_bytes(file.location, path)
+        if not file.notebook:
             return decode_source(data, path)
         notebook = self._notebooks[path] = decode_notebook(data, path)
         return notebook.source

@@ -81,7 +81,7 @@ KEYS = (
         '"hot"',
         HEATS,
     ),
-    Key("min-confidence", "choice", "Report findings whose inference is at least this sure.", '"low"', CONFIDENCES),
+    Key("min-confidence", "choice", "Report findings whose inference is at least this sure.", '"medium"', CONFIDENCES),
     Key("output-format", "choice", "The form of the report.", '"text"', FORMATS),
     Key(
         "cache-dir",
@@ -146,7 +146,7 @@ class Settings:
     respect_gitignore: bool = True
     force_exclude: bool = False
     min_heat: Heat = Heat.HOT
-    min_confidence: Confidence = Confidence.LOW
+    min_confidence: Confidence = Confidence.MEDIUM
     output_format: str = "text"
     cache_dir: str = ".jaxlint_cache"
     models: Mapping[str, object] = field(default_factory=dict)
@@ -222,7 +222,7 @@ def _from_file(found: Configuration, codes: Sequence[str]) -> Settings:
         respect_gitignore=top.boolean("respect-gitignore", True),
         force_exclude=top.boolean("force-exclude", False),
         min_heat=Heat[top.choice("min-heat", HEATS, "hot").upper()],
-        min_confidence=Confidence[top.choice("min-confidence", CONFIDENCES, "low").upper()],
+        min_confidence=Confidence[top.choice("min-confidence", CONFIDENCES, "medium").upper()],
         output_format=top.choice("output-format", FORMATS, "text"),
         cache_dir=top.string("cache-dir", ".jaxlint_cache"),
         models=models.values,

@@ -4,7 +4,7 @@ places alone. The order that they speak of is `covers`, which is written here wi
 from dataclasses import replace
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jaxlint.interp.heap import moved
@@ -103,17 +103,7 @@ def nested(depth: int, core: Value) -> Value:
 
 places = st.sampled_from(PLACES)
 origins = st.none() | st.builds(Origin, places, st.just("somewhere"))
-tokens = st.frozensets(st.tuples(st.sampled_from(["x", "y"])), max_size=2)
-plain_objects: st.SearchStrategy[Object] = st.one_of(
-    st.just(NULL),
-    st.builds(Function, places, st.integers(0, 2)),
-    st.builds(Class, places, st.integers(0, 1)),
-    st.builds(Library, st.sampled_from(["jax.jit", "numpy.asarray"])),
-    st.builds(ProjectModule, st.sampled_from(["a.py", "b.py"])),
-    st.builds(Sequence, places, st.integers(0, 1)),
-    st.builds(Mapping, places, st.integers(0, 1)),
-    st.builds(Instance, st.builds(Class, places, st.just(0)), places, st.just(0)),
-)
+tokens = st.frozensets(st.sampled_from([("x",), ("y", 1)]))
 
 
 @st.composite
@@ -128,35 +118,70 @@ def flat_values(draw: st.DrawFn) -> Value:
     return Value(kind, frozenset(), unknown, const, boolean, draw(origins), draw(tokens))
 
 
-def containing(inner: st.SearchStrategy[Value]) -> st.SearchStrategy[Value]:
-    objects = st.one_of(
-        plain_objects,
-        st.builds(Tuple, st.lists(inner, max_size=3).map(tuple)),
-        st.builds(Stream, inner),
-        st.builds(Method, st.builds(Function, places, st.just(0)), inner),
-        st.builds(LibraryMethod, st.just(".item"), inner),
-        st.builds(LibraryObject, st.just("tqdm.tqdm"), st.lists(inner, max_size=1).map(tuple)),
-        st.builds(Partial, inner, st.lists(inner, max_size=1).map(tuple), st.just(())),
-        st.builds(Transformed, st.just("jit"), inner, st.just(()), places),
-        st.builds(Property, inner, st.sampled_from(["property", "static"])),
-        st.builds(Moved, st.builds(Mapping, places, st.just(0)), st.sampled_from([Kind.NUMPY, Kind.DEVICE])),
+@st.composite
+def plain_objects(draw: st.DrawFn) -> Object:
+    """Objects that hold no value."""
+    place, scope = draw(places), draw(st.integers(0, 1))
+    return draw(
+        st.sampled_from(
+            [
+                NULL,
+                Function(place, scope),
+                Class(place, scope),
+                Library("jax.jit"),
+                Library("numpy.asarray"),
+                ProjectModule(place.path),
+                Sequence(place, scope),
+                Mapping(place, scope),
+                Instance(Class(place, 0), place, scope),
+                Moved(Mapping(place, scope), draw(st.sampled_from([Kind.NUMPY, Kind.DEVICE]))),
+            ]
+        )
     )
 
-    def with_objects(value: Value, held: frozenset[Object]) -> Value:
-        return replace(value, objects=held, const=() if held else value.const)
 
-    return st.builds(with_objects, flat_values(), st.frozensets(objects, max_size=3)) | st.just(NONE)
+@st.composite
+def holding_objects(draw: st.DrawFn, depth: int) -> Object:
+    """Objects that hold values."""
+    inner = values(depth - 1)
+    place, first = draw(places), draw(inner)
+    match draw(st.sampled_from(["tuple", "tuple", "stream", "method", "library", "partial", "transformed", "property"])):
+        case "tuple":
+            return Tuple(tuple(draw(st.lists(inner, max_size=3))))
+        case "stream":
+            return Stream(first)
+        case "method":
+            return Method(Function(place, 0), first)
+        case "library":
+            return draw(st.sampled_from([LibraryMethod(".item", first), LibraryObject("tqdm.tqdm", (first,))]))
+        case "partial":
+            return Partial(first, (draw(inner),), ())
+        case "transformed":
+            return Transformed("jit", first, (), place)
+        case _:
+            return Property(first, "property")
 
 
-values = st.recursive(flat_values(), containing, max_leaves=8)
+@st.composite
+def values(draw: st.DrawFn, depth: int = 2) -> Value:
+    """Values of all forms, their objects nested up to a depth."""
+    value = draw(flat_values())
+    if not depth or draw(st.booleans()):
+        return value
+    if draw(st.integers(0, 9)) == 0:
+        return NONE
+    objects = draw(st.lists(plain_objects() | holding_objects(depth), min_size=1, max_size=3))
+    return replace(value, objects=frozenset(objects), const=())
 
 
 @st.composite
 def shallow(draw: st.DrawFn) -> Value:
-    """Values that no bound of `join` cuts: few alternatives, tuples of at most three lengths, and not deep."""
-    value = draw(values)
-    assume(depth_of(value) < MAX_TUPLE_DEPTH)
-    return value
+    """Values that no bound of `join` cuts: their tuples have few lengths and are not deep."""
+    return draw(values(1))
+
+
+few = settings(max_examples=60, deadline=None)
+"""Enough to find what these laws were broken by, and a busy machine is no failure."""
 
 
 def twin(value: Value) -> Value:
@@ -179,13 +204,15 @@ def _twin(obj: Object) -> Object:
 
 
 class TestEquality:
-    @given(values)
+    @few
+    @given(values())
     def test_equal_values_have_equal_hashes(self, value: Value) -> None:
         other = twin(value)
         assert other == value
         assert hash(other) == hash(value)
 
-    @given(values, origins, tokens, st.sampled_from(["", "default", "cpu"]))
+    @few
+    @given(values(), origins, tokens, st.sampled_from(["", "default", "cpu"]))
     def test_provenance_identity_and_placement_take_no_part(
         self, value: Value, origin: Origin | None, own: frozenset[tuple[object, ...]], placement: str
     ) -> None:
@@ -193,11 +220,14 @@ class TestEquality:
         assert other == value
         assert hash(other) == hash(value)
 
-    @given(values, values)
-    def test_values_that_differ_in_what_they_may_be_are_not_equal(self, a: Value, b: Value) -> None:
-        assert (a == b) is (covers(a, b) and covers(b, a) and a.is_nothing is b.is_nothing) or not covers(a, b) or a != b
+    @few
+    @given(values(), plain_objects())
+    def test_a_difference_in_what_they_may_be_is_one(self, a: Value, obj: Object) -> None:
         assert a != replace(a, unknown=not a.unknown)
         assert a != replace(a, kind=a.kind ^ Kind.DEVICE)
+        assert a != replace(a, boolean=not a.boolean)
+        assert a != replace(a, objects=a.objects ^ {obj})
+        assert tuple_of(a) != of(Stream(a))
 
     @pytest.mark.xfail(strict=True, reason="Python says 1 == True == 1.0, and so does the comparison of literals")
     @pytest.mark.parametrize(("a", "b"), [(1, True), (0, False), (1, 1.0)])
@@ -212,7 +242,8 @@ class TestEquality:
 class TestCovers:
     """The order itself: reflexive, transitive, NOTHING at the bottom, what is unknown above all that is not an array."""
 
-    @given(values, values, values)
+    @few
+    @given(values(), values(), values())
     def test_is_an_order(self, a: Value, b: Value, c: Value) -> None:
         assert covers(a, a)
         assert covers(a, NOTHING)
@@ -229,43 +260,51 @@ class TestCovers:
 
 
 class TestJoin:
-    @given(values)
+    @few
+    @given(values())
     def test_of_a_value_with_itself_or_nothing_is_the_value(self, a: Value) -> None:
         assert join(a, a) == a
         assert join(a, twin(a)) == a
         assert join(a, NOTHING) == a == join(NOTHING, a)
         assert join_all([]) == NOTHING
 
-    @given(values, values)
+    @few
+    @given(values(), values())
     def test_is_commutative_up_to_provenance(self, a: Value, b: Value) -> None:
         assert join(a, b) == join(b, a)
         assert join(a, b).tokens == join(b, a).tokens or a.is_nothing or b.is_nothing
 
+    @few
     @given(shallow(), shallow(), shallow())
     def test_is_associative_below_its_bounds(self, a: Value, b: Value, c: Value) -> None:
         assert join(join(a, b), c) == join(a, join(b, c))
 
-    @given(values, values)
+    @few
+    @given(values(), values())
     def test_covers_both(self, a: Value, b: Value) -> None:
         joined = join(a, b)
         assert covers(joined, a)
         assert covers(joined, b)
 
+    @few
     @given(shallow(), shallow())
     def test_absorbs_what_it_covers_already(self, a: Value, b: Value) -> None:
         joined = join(a, b)
         assert join(joined, a) == joined == join(joined, b)
 
+    @few
     @given(shallow(), shallow(), shallow())
     def test_is_monotone(self, a: Value, b: Value, c: Value) -> None:
         assert covers(join(join(a, c), b), join(a, b))
 
+    @few
     @given(shallow(), shallow(), shallow())
     def test_is_the_least_that_covers_both(self, a: Value, b: Value, c: Value) -> None:
         above = join(join(a, b), c)
         assert covers(above, join(a, b))
 
-    @given(st.lists(values, max_size=6))
+    @few
+    @given(st.lists(values(), max_size=6))
     def test_of_many_covers_each_and_invents_no_place(self, many: list[Value]) -> None:
         joined = join_all(many)
         assert all(covers(joined, one) for one in many)
@@ -301,6 +340,7 @@ class TestJoin:
         assert join(first, second).placement == ""
         assert join(first, replace(first, unknown=True)).placement == "cpu:0"
 
+    @few
     @given(st.integers(0, 3 * MAX_ALTERNATIVES))
     def test_of_very_many_alternatives_says_that_there_may_be_others(self, count: int) -> None:
         joined = join_all(of(Library(f"lib.f{n}")) for n in range(count))
@@ -329,23 +369,27 @@ class TestJoin:
 
 
 class TestWiden:
-    @given(values)
+    @few
+    @given(values())
     def test_is_idempotent_and_covers(self, value: Value) -> None:
         wide = widen(value)
         assert widen(wide) == wide
         assert covers(wide, value)
 
-    @given(values, st.integers(0, MAX_TUPLE_DEPTH))
+    @few
+    @given(values(), st.integers(0, MAX_TUPLE_DEPTH))
     def test_bounds_the_depth_and_forgets_the_literals(self, value: Value, depth: int) -> None:
         wide = widen(value, depth)
         assert depth_of(wide) <= depth
         assert wide.const == () or wide.const[0] is None
 
+    @few
     @given(shallow(), shallow())
     def test_is_monotone(self, a: Value, b: Value) -> None:
         assert covers(widen(join(a, b)), widen(a))
 
-    @given(values)
+    @few
+    @given(values())
     def test_keeps_the_places_and_all_but_the_deepest_alternatives(self, value: Value) -> None:
         wide = widen(value)
         assert wide.kind == value.kind
@@ -357,7 +401,8 @@ class TestWiden:
         assert widen(NONE) == NONE
         assert widen(constant(3)) == widen(constant(4)) == Value(Kind.PYTHON)
 
-    @given(values, st.sampled_from(["tuple", "pair", "iterator", "optional"]))
+    @few
+    @given(values(), st.sampled_from(["tuple", "pair", "iterator", "optional"]))
     def test_ends_every_growing_chain(self, start: Value, form: str) -> None:
         """What a loop does to a name: x = (x,), x = (x, x), x = iter([x]), x = (x, None)."""
         seen = widen(start)
@@ -409,21 +454,24 @@ class TestDeepNesting:
 
 
 class TestMoved:
-    @given(values, st.sampled_from([Kind.NUMPY, Kind.DEVICE, Kind.TRACER]), st.booleans())
+    @few
+    @given(values(), st.sampled_from([Kind.NUMPY, Kind.DEVICE, Kind.TRACER]), st.booleans())
     def test_is_idempotent_and_the_last_move_decides(self, value: Value, kind: Kind, everything: bool) -> None:
         there = moved(value, kind, everything=everything)
         assert moved(there, kind, everything=everything) == there
         for before in (Kind.NUMPY, Kind.DEVICE, Kind.TRACER):
             assert moved(moved(value, before, everything=everything), kind, everything=everything) == there
 
-    @given(values, st.sampled_from([Kind.NUMPY, Kind.DEVICE, Kind.TRACER]))
+    @few
+    @given(values(), st.sampled_from([Kind.NUMPY, Kind.DEVICE, Kind.TRACER]))
     def test_takes_all_arrays_there_and_leaves_python_values(self, value: Value, kind: Kind) -> None:
         there = moved(value, kind)
         assert there.kind in kind | Kind.PYTHON
         assert there.kind.may_be(Kind.PYTHON) is value.kind.may_be(Kind.PYTHON)
         assert there.kind.may_be(kind) is value.kind.may_be(ARRAY | Kind.NUMPY)
 
-    @given(values, st.sampled_from([Kind.DEVICE, Kind.TRACER]))
+    @few
+    @given(values(), st.sampled_from([Kind.DEVICE, Kind.TRACER]))
     def test_everything_takes_numbers_and_the_unknown_too(self, value: Value, kind: Kind) -> None:
         there = moved(value, kind, everything=True)
         if value.const and isinstance(value.const[0], str | bytes):
@@ -432,7 +480,8 @@ class TestMoved:
             assert there.kind in kind
             assert bool(there.kind) is (bool(value.kind) or value.unknown)
 
-    @given(values, st.sampled_from([Kind.NUMPY, Kind.DEVICE]), st.booleans())
+    @few
+    @given(values(), st.sampled_from([Kind.NUMPY, Kind.DEVICE]), st.booleans())
     def test_keeps_what_is_no_array(self, value: Value, kind: Kind, everything: bool) -> None:
         kept = Function | Class | Library | Method | Partial | Transformed | Property | ProjectModule
         there = moved(value, kind, everything=everything)
@@ -442,12 +491,14 @@ class TestMoved:
         assert moved(NONE, kind, everything=everything) == NONE
         assert there.unknown is value.unknown
 
-    @given(values, values, st.sampled_from([Kind.NUMPY, Kind.DEVICE]))
+    @few
+    @given(values(), values(), st.sampled_from([Kind.NUMPY, Kind.DEVICE]))
     def test_keeps_the_shape_of_tuples(self, a: Value, b: Value, kind: Kind) -> None:
         (obj,) = moved(tuple_of(a, b), kind).objects
         assert isinstance(obj, Tuple)
         assert obj.items == (moved(a, kind), moved(b, kind))
 
+    @few
     @given(shallow(), shallow(), st.sampled_from([Kind.NUMPY, Kind.DEVICE]))
     def test_is_monotone(self, a: Value, b: Value, kind: Kind) -> None:
         assert covers(moved(join(a, b), kind), moved(a, kind))
@@ -458,13 +509,11 @@ class TestMoved:
 
 
 class TestWithoutNone:
-    @given(values)
+    @few
+    @given(values())
     def test_takes_none_away_and_nothing_else(self, value: Value) -> None:
         rest = without_none(value)
         assert NULL not in rest.objects
         assert rest.objects == value.objects - {NULL}
         assert (rest.kind, rest.unknown) == (value.kind, value.unknown)
         assert without_none(rest) == rest
-
-
-settings.register_profile("values", max_examples=100, deadline=None)

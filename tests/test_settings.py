@@ -49,7 +49,7 @@ def test_nothing_said_gives_the_defaults() -> None:
     found = resolve()
     assert found.select is None
     assert found.min_heat is Heat.HOT
-    assert found.min_confidence is Confidence.LOW
+    assert found.min_confidence is Confidence.MEDIUM
     assert found.output_format == "text"
     assert found.config is None
     assert enabled(found, RULES) == {"JT001", "JT101", "JT102", "JT201", "JT401"}

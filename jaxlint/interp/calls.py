@@ -404,6 +404,10 @@ def _joined_activation(
         activation = _new(engine, info, function)
         engine.by_key[key] = activation
     parameters = activation.parameters
+    given = tuple(bound.items())
+    if given in activation.seen:
+        return activation, dict(parameters)
+    activation.seen.add(given)
     grown = False
     for name, value in bound.items():
         old = parameters.get(name, NOTHING)
@@ -411,7 +415,7 @@ def _joined_activation(
         if new != old:
             parameters[name] = new
             grown = True
-    if grown and not activation.running and activation.growths < 6:
+    if grown and not activation.running and activation.growths < 3:
         activation.growths += 1
         activation.finished_pass = -1
     return activation, dict(parameters)

@@ -154,6 +154,7 @@ class Activation:
     parameters: dict[str, Value] = field(default_factory=dict)
     captured: list[Value] = field(default_factory=list)
     cached_under_guard: set[str] = field(default_factory=set)
+    seen: set[tuple[tuple[str, Value], ...]] = field(default_factory=set)
     reads: set[tuple[object, str | None]] = field(default_factory=set)
     calls: set[tuple[int, Pace]] = field(default_factory=set)
     sites: dict[tuple[int, Operation], RawSite] = field(default_factory=dict)
