@@ -120,7 +120,9 @@ def _check(
     findings.sort(key=lambda finding: finding.order)
     errors = [*found.errors, *inputs.errors]
     errors.sort(key=lambda error: (error.path, error.cell or 0, error.line or 0, error.column or 0))
-    given_up = tuple(FileError(g.path, f"{g.name} is too large to follow", g.line or None) for g in analysis.given_up)
+    given_up = tuple(
+        FileError(g.path, f"{g.name} was not analysed: {g.reason}", g.line or None) for g in analysis.given_up
+    )
     return Report(tuple(findings), tuple(errors), len(found.files), given_up)
 
 

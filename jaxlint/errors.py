@@ -2,7 +2,7 @@
 
 
 class UserError(Exception):
-    """The request was wrong (an unknown code, a missing path, a bad configuration): exit status 2, never a traceback."""
+    """The request was wrong (unknown code, missing path, bad configuration): exit status 2, never a traceback."""
 
 
 class SourceError(UserError):

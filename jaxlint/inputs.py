@@ -39,7 +39,7 @@ class Inputs:
         self.files.update((file.path, file) for file in files)
 
     def add_beside(self, files: Sequence[SourceFile]) -> None:
-        """Files that are not to be checked, but that a file to check may import. What is wrong with them is not told."""
+        """Files that are not to be checked, but that one to check may import. What is wrong with them is not told."""
         self.beside.update((file.path, file) for file in files if file.path not in self.files and not file.notebook)
 
     def roots(self, libraries: Collection[str]) -> list[str]:

@@ -5,8 +5,9 @@ from dataclasses import replace
 import libcst as cst
 
 from jaxlint.interp import effects, guards
+from jaxlint.interp.displays import store_item
 from jaxlint.interp.engine import Frame
-from jaxlint.interp.expressions import evaluate_index, store_item
+from jaxlint.interp.expressions import evaluate_index
 from jaxlint.interp.heap import ANY, base_of, element_of, leaves
 from jaxlint.interp.scopes import assign_name
 from jaxlint.interp.values import (
@@ -153,7 +154,7 @@ def leak(frame: Frame, node: cst.CSTNode, target: Object | None, value: Value) -
     held = [v for v in leaves(frame.engine.heap, value) if v.kind.must_be(Kind.TRACER) and not v.unknown]
     if not held or (not value.kind & ARRAY and not held):
         return
-    if target is not None and (_made_inside(frame, start, target) or not _outlives(start, target)):
+    if target is not None and _made_inside(frame, start, target):
         return
     effects.record(frame, node, Operation.LEAK, None, [(v, node) for v in held[:3]], traced=True)
 
@@ -186,7 +187,3 @@ def _made_inside(frame: Frame, start: Frame, target: Object) -> bool:
             return True
         inner = inner.caller
     return False
-
-
-def _outlives(start: Frame, target: Object) -> bool:
-    return _scope_of(target) is not None and target is not start

@@ -6,7 +6,7 @@ import libcst as cst
 
 from jaxlint.interp import effects
 from jaxlint.interp.classes import class_attribute, find_in_class, mro
-from jaxlint.interp.engine import Call, Engine, Frame
+from jaxlint.interp.engine import Argument, Call, Engine, Frame
 from jaxlint.interp.heap import ANY, base_of, element_of, moved, read, values_of
 from jaxlint.interp.library import display, fresh_array, returned
 from jaxlint.interp.modules import module_attribute
@@ -206,8 +206,6 @@ def _of_instance(frame: Frame, node: cst.CSTNode, obj: Object, below: Instance, 
         return of(below.cls)
     fallback = find_in_class(engine, below.cls, "__getattr__")
     if fallback is not None and not name.startswith("__"):
-        from jaxlint.interp.engine import Argument
-
         return engine.call(
             frame, node, class_attribute(frame, node, fallback, of(obj), below.cls), [Argument(constant(name))]
         )
@@ -319,8 +317,6 @@ def _item(frame: Frame, node: cst.CSTNode, obj: Object, index: Value, at: cst.CS
         found = values_of(heap, obj)
         return UNKNOWN if found.is_nothing else found
     if isinstance(below, Instance):
-        from jaxlint.interp.engine import Argument
-
         method = engine.attribute(frame, node, of(obj), "__getitem__")
         if method.objects:
             return engine.call(frame, node, method, [Argument(index, at)])

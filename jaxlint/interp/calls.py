@@ -22,7 +22,7 @@ from jaxlint.interp.engine import (
     Mode,
     State,
 )
-from jaxlint.interp.heap import ANY, KEYS, base_of, element_of
+from jaxlint.interp.heap import ANY, KEYS, base_of, element_of, values_of
 from jaxlint.interp.heat import Pace
 from jaxlint.interp.library import call_library, returned
 from jaxlint.interp.program import FunctionInfo, Parameter
@@ -178,8 +178,6 @@ def bind(frame: Frame, info: FunctionInfo, function: Function, arguments: Argume
 
 def element_of_mapping(frame: Frame, value: Value) -> Value:
     """The join of the values of a mapping that is unpacked by ``**``."""
-    from jaxlint.interp.heap import values_of
-
     out = NOTHING
     for obj in value.objects:
         out = join(out, values_of(frame.engine.heap, obj) if isinstance(base_of(obj), Mapping) else UNKNOWN)

@@ -2,8 +2,9 @@
 
 import libcst as cst
 
+from jaxlint.interp.annotations import field_meaning
 from jaxlint.interp.engine import Argument, Arguments, ClassRecord, Engine, Frame
-from jaxlint.interp.heap import base_of
+from jaxlint.interp.heap import base_of, element_of
 from jaxlint.interp.values import (
     NOTHING,
     UNKNOWN,
@@ -145,8 +146,6 @@ def _fill_fields(frame: Frame, instance: Instance, cls: Class, arguments: Argume
             engine.heap.write(instance, a.keyword, a.value)
         elif a.star:
             rest = fields[at:] if a.star == "*" else fields
-            from jaxlint.interp.heap import element_of
-
             for name in rest:
                 engine.heap.write(instance, name, element_of(engine.heap, a.value) if a.star == "*" else UNKNOWN)
         elif at < len(fields):
@@ -178,8 +177,6 @@ def instantiate_unknown(frame: Frame, node: cst.CSTNode, cls: Class) -> None:
         for name, annotation, owner in all_fields(engine, cls):
             value = UNKNOWN
             if annotation is not None:
-                from jaxlint.interp.annotations import field_meaning
-
                 value = field_meaning(frame, engine.classes[owner], annotation)
             engine.heap.write(instance, name, value)
 

@@ -8,9 +8,7 @@ import libcst as cst
 from jaxlint.interp import effects
 from jaxlint.interp.engine import Argument, Call, Frame, handler
 from jaxlint.interp.heap import leaves
-from jaxlint.interp.heat import Pace
 from jaxlint.interp.values import (
-    NONE,
     UNKNOWN,
     LibraryObject,
     Transformed,
@@ -73,7 +71,9 @@ def _is_key(value: Value) -> bool:
     """True of a random key: a handful of bytes, whose copies nobody minds."""
     origin = value.origin
     while origin is not None:
-        if origin.message.startswith(("jax.random.key", "jax.random.PRNGKey", "jax.random.split", "jax.random.fold_in")):
+        if origin.message.startswith(
+            ("jax.random.key", "jax.random.PRNGKey", "jax.random.split", "jax.random.fold_in")
+        ):
             return True
         origin = origin.before
     return False
@@ -90,29 +90,6 @@ def placement_of(target: Value) -> str:
             if obj.name.startswith("jax.sharding.") and len(target.objects) == 1:
                 return f"sharding:{obj.place}"
     return ""
-
-
-def put(call: Call) -> Value:
-    """device_put: an explicit upload or move."""
-    from jaxlint.interp.transforms import upload_result
-
-    frame = call.frame
-    value = call.argument(0, "x") or UNKNOWN
-    where = placement_of(call.argument(1, "device", "sharding") or NONE)
-    if not frame.staged:
-        found = leaves(frame.engine.heap, value)
-        host = [v for v in found if v.kind & Kind.NUMPY]
-        arrays = [v for v in found if v.kind.must_be(Kind.DEVICE)]
-        if host:
-            effects.record(frame, call.node, Operation.EXPLICIT_UPLOAD, "jax.device_put", ((host[0], call.node),))
-        node = call.arguments[0].node if call.arguments else None
-        if arrays and where not in {"", DEFAULT, "device:0"} and all(v.placement == DEFAULT for v in arrays):
-            # An unchanging array that goes to another device again at every turn.
-            if frame.pace in {Pace.LOOPED, Pace.LOOPED_GATED} and invariant(frame, node):
-                effects.record(frame, call.node, Operation.REDUNDANT_PUT, "jax.device_put", ((arrays[0], call.node),))
-    kind = Kind.TRACER if frame.staged or value.kind.must_be(Kind.TRACER) else Kind.DEVICE
-    out = upload_result(frame, call.node, value, kind)
-    return placed(out, where)
 
 
 def invariant(frame: Frame, node: cst.CSTNode | None) -> bool:

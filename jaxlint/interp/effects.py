@@ -79,9 +79,8 @@ def is_fetched(frame: Frame, tokens: frozenset[Token]) -> bool:
 
 def capture(frame: Frame, value: Value) -> None:
     """A device array from outside of the trace takes part in traced code: compilation makes it a constant."""
-    if value.kind.must_be(Kind.DEVICE) and not value.unknown and not (value.origin is not None and value.origin.guess):
-        if len(frame.activation.captured) < 4:
-            frame.activation.captured.append(value)
+    if sureness(value, Kind.DEVICE) is Confidence.HIGH and len(frame.activation.captured) < 4:
+        frame.activation.captured.append(value)
 
 
 def mark_fetched(frame: Frame, value: Value, node: cst.CSTNode | None = None) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from typing import ClassVar
 
 import libcst as cst
 
@@ -25,6 +26,7 @@ from jaxlint.interp.values import (
     Place,
     Token,
     Transformed,
+    Tuple,
     Value,
     join,
 )
@@ -236,6 +238,16 @@ class Handler:
     frame: "Frame"
 
 
+@dataclass(frozen=True, slots=True)
+class GivenUp:
+    """A function that was not analysed to its end, and why."""
+
+    path: str
+    line: int
+    name: str
+    reason: str
+
+
 class GaveUp(Exception):
     """A function took more steps than it may."""
 
@@ -287,6 +299,10 @@ class Call:
             return None
         return Argument(from_star[offset], a.node) if offset < len(from_star) else None
 
+    def given(self, position: int, *keywords: str) -> Value:
+        """Like `argument`, with UNKNOWN where it is not given."""
+        return self.argument(position, *keywords) or UNKNOWN
+
     @property
     def positional(self) -> list[Argument]:
         """The positional arguments, stars included as they are."""
@@ -319,11 +335,12 @@ class Engine:
         self.pinned_to_cpu: set[str] = set()
         self.fetched_at: dict[Token, tuple[Frame, cst.CSTNode]] = {}
         self.memoised: set[Place] = set()
+        self.given_up: list[GivenUp] = []
         self.transformed: dict[Place, Transformed] = {}
 
-    expressions: dict[type, Evaluator] = {}
-    statements: dict[type, Executor] = {}
-    handlers: dict[str, Handling] = {}
+    expressions: ClassVar[dict[type, Evaluator]] = {}
+    statements: ClassVar[dict[type, Executor]] = {}
+    handlers: ClassVar[dict[str, Handling]] = {}
 
     # The doors between the parts, set by the module that holds each.
     call: Callable[[Frame, cst.CSTNode, Value, Arguments], Value]
@@ -344,8 +361,6 @@ class Engine:
 
     def unpack_star(self, value: Value) -> tuple[Value, ...] | None:
         """The items of ``*value`` where their number is known."""
-        from jaxlint.interp.values import Tuple
-
         if len(value.objects) == 1 and not value.kind and not value.unknown:
             (obj,) = value.objects
             if isinstance(obj, Tuple):

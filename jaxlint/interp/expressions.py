@@ -6,22 +6,20 @@ from dataclasses import replace
 import libcst as cst
 
 from jaxlint.interp import devices, effects
-from jaxlint.interp.engine import Argument, Engine, Frame, expression
-from jaxlint.interp.heap import ANY, KEYS, base_of, element_of, field_names, is_container, read
-from jaxlint.interp.library import display, fresh_array
+from jaxlint.interp.engine import Argument, Frame, expression
+from jaxlint.interp.heap import ANY, KEYS, element_of, field_names, is_container, read
+from jaxlint.interp.library import fresh_array
 from jaxlint.interp.narrowing import narrow
 from jaxlint.interp.scopes import assign_name, read_name
 from jaxlint.interp.values import (
     NONE,
     NOTHING,
     NULL,
-    NUMPY,
     PYTHON,
     UNKNOWN,
     Function,
     Library,
     Mapping,
-    Object,
     Sequence,
     Stream,
     Tuple,
@@ -138,6 +136,7 @@ def evaluate_index(frame: Frame, elements: Seq[cst.SubscriptElement]) -> tuple[V
         if isinstance(part, cst.Index):
             found.append(frame.engine.evaluate(frame, part.value))
         else:
+            assert isinstance(part, cst.Slice)
             bounds = (part.lower, part.upper, part.step)
             values = tuple(NONE if b is None else frame.engine.evaluate(frame, b) for b in bounds)
             found.append(of(Library("slice"), Tuple(values)))
@@ -148,6 +147,8 @@ def evaluate_index(frame: Frame, elements: Seq[cst.SubscriptElement]) -> tuple[V
 
 
 _PRECEDENCE = (Kind.TRACER, Kind.DEVICE, Kind.NUMPY, Kind.PYTHON)
+
+
 _COMBINED: dict[tuple[Kind, Kind], Kind] = {}
 
 
@@ -192,7 +193,7 @@ def arithmetic(
         out = replace(out, origin=frame.origin(node, message, source))
     boolean = left.boolean and right.boolean
     placement = devices.meet(frame, node, ((left, nodes[0]), (right, nodes[1])))
-    return replace(out, boolean=boolean, unknown=unknown and not firm and not kind & ARRAY == kind, placement=placement)
+    return replace(out, boolean=boolean, unknown=unknown and not firm and kind & ARRAY != kind, placement=placement)
 
 
 def _mixed(frame: Frame, node: cst.CSTNode, left: Value, right: Value, nodes: tuple[cst.CSTNode, cst.CSTNode]) -> None:
@@ -414,181 +415,12 @@ def _walrus(frame: Frame, node: cst.CSTNode) -> Value:
     return value
 
 
-@expression(cst.Tuple)
-def _tuple(frame: Frame, node: cst.CSTNode) -> Value:
-    assert isinstance(node, cst.Tuple)
-    items = _elements(frame, node.elements)
-    if items is None:
-        return of(Stream(_joined_elements(frame, node.elements)))
-    return of(Tuple(items))
-
-
-def _elements(frame: Frame, elements: Seq[cst.BaseElement]) -> tuple[Value, ...] | None:
-    out: list[Value] = []
-    for element in elements:
-        value = frame.engine.evaluate(frame, element.value)
-        if isinstance(element, cst.StarredElement):
-            items = frame.engine.unpack_star(value)
-            if items is None:
-                return None
-            out.extend(items)
-        else:
-            out.append(value)
-    return tuple(out) if len(out) <= 32 else None
-
-
-def _joined_elements(frame: Frame, elements: Seq[cst.BaseElement]) -> Value:
-    out = NOTHING
-    for element in elements:
-        value = frame.engine.evaluate(frame, element.value)
-        out = join(out, element_of(frame.engine.heap, value) if isinstance(element, cst.StarredElement) else value)
-    return out
-
-
-@expression(cst.List, cst.Set)
-def _list(frame: Frame, node: cst.CSTNode) -> Value:
-    assert isinstance(node, cst.List | cst.Set)
-    heap = frame.engine.heap
-    seq = Sequence(frame.place(node), frame.scope.number, "list" if isinstance(node, cst.List) else "set")
-    if len(node.elements) > 64:
-        for element in node.elements[:64]:
-            heap.write(seq, ANY, frame.engine.evaluate(frame, element.value))
-        return of(seq)
-    items = _elements(frame, node.elements)
-    if items is None:
-        heap.write(seq, ANY, _joined_elements(frame, node.elements))
-    else:
-        for n, item in enumerate(items):
-            heap.write(seq, str(n), item)
-    return of(seq)
-
-
-@expression(cst.Dict)
-def _dict(frame: Frame, node: cst.CSTNode) -> Value:
-    assert isinstance(node, cst.Dict)
-    engine = frame.engine
-    fields: dict[str, Value] = {}
-    for element in node.elements[:256]:
-        value = engine.evaluate(frame, element.value)
-        if isinstance(element, cst.DictElement):
-            add_item(fields, engine.evaluate(frame, element.key), value)
-        else:
-            add_mapping(frame, fields, value)
-    found = Mapping(frame.place(node), frame.scope.number)
-    for name, value in fields.items():
-        engine.heap.write(found, name, value)
-    return of(found)
-
-
-def add_item(fields: dict[str, Value], key: Value, value: Value) -> None:
-    """Put one item among the fields of a dict that is being made: it replaces an earlier one of the same key."""
-    if key.const and isinstance(key.const[0], str | int) and key.const[0] != "":
-        fields[str(key.const[0])] = value
-    else:
-        fields[KEYS] = replace(join(fields.get(KEYS, NOTHING), key), const=(), tokens=frozenset())
-        fields[ANY] = join(fields.get(ANY, NOTHING), value)
-
-
-def add_mapping(frame: Frame, fields: dict[str, Value], value: Value) -> None:
-    """Put all items of a mapping value among the fields of a dict that is being made."""
-    heap = frame.engine.heap
-    many = len(value.objects) > 1 or bool(value.kind) or value.unknown
-    for obj in value.objects:
-        if isinstance(base_of(obj), Mapping):
-            for name in field_names(heap, obj):
-                part = read(heap, obj, name)
-                if part is not None:
-                    fields[name] = join(fields[name], part) if many and name in fields else part
-        else:
-            fields[ANY] = join(fields.get(ANY, NOTHING), element_of(heap, of(obj)))
-    if value.kind or value.unknown:
-        rest = Value(value.kind, unknown=value.unknown, origin=value.origin)
-        fields[ANY] = join(fields.get(ANY, NOTHING), rest)
-
-
-def store_item(frame: Frame, target: Object, key: Value, value: Value) -> None:
-    """Write one item of a dict or list."""
-    fields: dict[str, Value] = {}
-    add_item(fields, key, value)
-    for name, part in fields.items():
-        frame.engine.heap.write(target, name, part)
-
-
-def merge_mapping(frame: Frame, target: Object, value: Value) -> None:
-    """Write all items of a mapping value into `target` (dict.update)."""
-    fields: dict[str, Value] = {}
-    add_mapping(frame, fields, value)
-    for name, part in fields.items():
-        frame.engine.heap.write(target, name, part)
-
-
 @expression(cst.Lambda)
 def _lambda(frame: Frame, node: cst.CSTNode) -> Value:
     assert isinstance(node, cst.Lambda)
     info = frame.module.function(node, None)
     frame.engine.by_place[info.place] = info
     return of(Function(info.place, frame.scope.number))
-
-
-@expression(cst.ListComp, cst.SetComp, cst.GeneratorExp, cst.DictComp)
-def _comprehension(frame: Frame, node: cst.CSTNode) -> Value:
-    assert isinstance(node, cst.ListComp | cst.SetComp | cst.GeneratorExp | cst.DictComp)
-    heap = frame.engine.heap
-    saved = dict(frame.state.names)
-    key = NOTHING
-    for _ in range(2):
-        element, key = _turns(frame, node, node.for_in)
-    names = frame.state.names
-    for name in _bound_names(node.for_in):
-        if name in saved:
-            names[name] = saved[name]
-        else:
-            names.pop(name, None)
-    if isinstance(node, cst.GeneratorExp):
-        return of(Stream(element))
-    if isinstance(node, cst.DictComp):
-        found = Mapping(frame.place(node), frame.scope.number)
-        heap.write(found, KEYS, replace(key, const=()))
-        heap.write(found, ANY, element)
-        return of(found)
-    seq = Sequence(frame.place(node), frame.scope.number, "list" if isinstance(node, cst.ListComp) else "set")
-    heap.write(seq, ANY, element)
-    return of(seq)
-
-
-def _bound_names(comp: cst.CompFor) -> set[str]:
-    from jaxlint.interp.program import bind
-
-    names: set[str] = set()
-    inner: cst.CompFor | None = comp
-    while inner is not None:
-        bind(inner.target, names)
-        inner = inner.inner_for_in
-    return names
-
-
-def _turns(frame: Frame, node: cst.BaseComp, comp: cst.CompFor) -> tuple[Value, Value]:
-    engine = frame.engine
-    iterable = engine.evaluate(frame, comp.iter)
-    place = frame.place(comp)
-    token = (place, frame.activation.number)
-    frame.state.fetched = {t for t in frame.state.fetched if t[0] != place}
-    from jaxlint.interp.assignment import assign
-    from jaxlint.interp.iteration import iterated, loop_pace
-
-    element = iterated(frame, comp.iter, iterable, token)
-    with frame.at_pace(loop_pace(frame, comp.iter, iterable)):
-        assign(frame, comp.target, element)
-        for test in comp.ifs:
-            engine.truth(frame, test.test, engine.evaluate(frame, test.test))
-            narrow(frame, test.test, positive=True)
-        if comp.inner_for_in is not None:
-            return _turns(frame, node, comp.inner_for_in)
-        if isinstance(node, cst.DictComp):
-            key = engine.evaluate(frame, node.key)
-            return engine.evaluate(frame, node.value), key
-        assert isinstance(node, cst.BaseSimpleComp)
-        return engine.evaluate(frame, node.elt), NOTHING
 
 
 @expression(cst.Await)
@@ -625,7 +457,7 @@ def _call(frame: Frame, node: cst.CSTNode) -> Value:
     assert isinstance(node, cst.Call)
     engine = frame.engine
     callee = engine.evaluate(frame, node.func)
-    arguments = []
+    arguments: list[Argument] = []
     for arg in node.args:
         value = engine.evaluate(frame, arg.value)
         keyword = arg.keyword.value if arg.keyword is not None else None
@@ -648,7 +480,3 @@ def _known_keywords(frame: Frame, value: Value) -> dict[str, Value] | None:
     if ANY in names or KEYS in names:
         return None
     return {n: v for n in names if (v := read(frame.engine.heap, obj, n)) is not None}
-
-
-__all__ = ["Engine", "binary", "combined", "display", "evaluate_index", "merge_mapping", "store_item", "values_of"]
-_ = NUMPY

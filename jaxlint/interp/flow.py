@@ -20,6 +20,7 @@ from jaxlint.interp.narrowing import narrow
 from jaxlint.interp.program import bind, children
 from jaxlint.interp.scopes import assign_name
 from jaxlint.interp.values import (
+    NONE,
     NOTHING,
     PYTHON,
     UNKNOWN,
@@ -62,11 +63,14 @@ def _block(frame: Frame, body: Seq[cst.CSTNode]) -> None:
         if not frame.state.alive:
             break
         execute(frame, node)
-        if isinstance(node, cst.If) and frame.state.alive and not frame.staged and node.orelse is None:
-            # `if step % n: continue` leaves the rest of the block behind the gate.
-            if gate_of(frame, node.test) is Gate.FAILED and _leaves(node.body):
-                frame.pace = frame.pace.then(Pace.GATED)
+        if isinstance(node, cst.If) and frame.state.alive and not frame.staged and _gates_the_rest(frame, node):
+            frame.pace = frame.pace.then(Pace.GATED)
     frame.pace = before
+
+
+def _gates_the_rest(frame: Frame, node: cst.If) -> bool:
+    """True of ``if step % n: continue``, which leaves the rest of the block behind the gate."""
+    return node.orelse is None and gate_of(frame, node.test) is Gate.FAILED and _leaves(node.body)
 
 
 def _leaves(body: cst.BaseSuite) -> bool:
@@ -119,8 +123,6 @@ def _augmented_assign(frame: Frame, node: cst.CSTNode) -> None:
 def _return(frame: Frame, node: cst.CSTNode) -> None:
     assert isinstance(node, cst.Return)
     value = Value(objects=frozenset()) if node.value is None else frame.engine.evaluate(frame, node.value)
-    from jaxlint.interp.values import NONE
-
     value = NONE if node.value is None else value
     activation = frame.activation
     if frame.traced and frame.info is not None and frame.info.place in frame.engine.memoised:
@@ -311,7 +313,9 @@ def _replace_rekeyed(frame: Frame, node: cst.For) -> None:
         held = frame.state.names.get(name)
         if held is None or not _mentions(node.iter, name) or len(value.kind) != 1:
             continue
-        objects = frozenset(Moved(base_of(o), value.kind) if isinstance(base_of(o), Mapping) else o for o in held.objects)
+        objects = frozenset(
+            Moved(base_of(o), value.kind) if isinstance(base_of(o), Mapping) else o for o in held.objects
+        )
         kind = value.kind if held.kind else held.kind
         assign_name(frame, name, replace(held, kind=kind, objects=objects, tokens=frozenset()))
 

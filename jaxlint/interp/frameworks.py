@@ -5,6 +5,7 @@ from dataclasses import replace
 from jaxlint.interp.engine import Argument, Call, handler
 from jaxlint.interp.heap import base_of, moved
 from jaxlint.interp.library import fresh
+from jaxlint.interp.transforms import any_tracer, upload_sites_eager
 from jaxlint.interp.values import (
     NOTHING,
     PYTHON,
@@ -23,8 +24,6 @@ from jaxlint.kinds import Kind
 
 
 def _kind(call: Call) -> Kind:
-    from jaxlint.interp.transforms import any_tracer
-
     values = [a.value for a in call.arguments]
     return Kind.TRACER if call.frame.staged or any_tracer(call.frame, values) else Kind.DEVICE
 
@@ -41,8 +40,6 @@ def _module_init(call: Call) -> Value:
 @handler("module_apply")
 def _module_apply(call: Call) -> Value:
     """Module.apply: the method run with the given arguments; with mutable collections also their new state."""
-    from jaxlint.interp.transforms import upload_sites_eager
-
     upload_sites_eager(call)
     result = _applied(call, 1)
     mutable = call.argument(1_000, "mutable")
@@ -95,7 +92,7 @@ def _applied_function(call: Call) -> Value:
 
 @handler("train_state_create")
 def _train_state_create(call: Call) -> Value:
-    """TrainState.create(apply_fn=..., params=..., tx=...): an object with those fields, the optimiser's state, a step."""
+    """TrainState.create(apply_fn=, params=, tx=): an object with those fields, the optimiser's state and a step."""
     state = LibraryObject("flax.training.train_state.TrainState", (), call.frame.place(call.node))
     heap = call.engine.heap
     for a in call.arguments:
@@ -167,6 +164,6 @@ def _merge_module(call: Call) -> Value:
             out = join(out, moved(obj.parts[0], _kind(call)))
         else:
             out = join(out, of(obj))
-    return join(out, Value(first.kind, unknown=first.unknown, origin=first.origin)) if first.kind or first.unknown else out
-
-
+    return (
+        join(out, Value(first.kind, unknown=first.unknown, origin=first.origin)) if first.kind or first.unknown else out
+    )

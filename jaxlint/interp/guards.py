@@ -96,11 +96,12 @@ def assigned(frame: Frame, node: cst.Assign, value: Value) -> None:
 
 def suppressing(frame: Frame, node: cst.CSTNode, value: Value) -> Handler | None:
     """The handler that ``contextlib.suppress(Exception)`` is."""
-    if isinstance(node, cst.Call) and any(
-        isinstance(o, LibraryObject) and o.name == "contextlib.suppress" for o in value.objects
+    if (
+        isinstance(node, cst.Call)
+        and any(isinstance(o, LibraryObject) and o.name == "contextlib.suppress" for o in value.objects)
+        and any(_is_broad(arg.value) for arg in node.args)
     ):
-        if any(_is_broad(arg.value) for arg in node.args):
-            return Handler(node, frame.module, frame)
+        return Handler(node, frame.module, frame)
     return None
 
 
@@ -205,6 +206,6 @@ def _decorate_guard(call: Call) -> Value:
 
 def pinning(frame: Frame, node: cst.CSTNode, base: Value, key: Value, value: Value) -> None:
     """Remember a file that pins itself to the CPU through the environment."""
-    if any(isinstance(o, LibraryObject) and o.name == "os.environ" for o in base.objects):
-        if key.const and key.const[0] in _PLATFORM_VARIABLES and value.const == ("cpu",):
-            frame.engine.pinned_to_cpu.add(frame.module.path)
+    environ = any(isinstance(o, LibraryObject) and o.name == "os.environ" for o in base.objects)
+    if environ and key.const and key.const[0] in _PLATFORM_VARIABLES and value.const == ("cpu",):
+        frame.engine.pinned_to_cpu.add(frame.module.path)

@@ -38,8 +38,9 @@ class FunctionModel:
 
 
 _KEYS = {
-    "names", "returns", "reads", "operation", "deep", "reads_containers", "unless", "only_arity", "uploads",
-    "upload_operation", "creates", "concrete", "value_shape", "boolean", "handler", "only_with", "dict_values", "traces", "since", "until",
+    "names", "returns", "reads", "operation", "deep", "reads_containers", "unless", "only_with", "only_arity",
+    "dict_values", "uploads", "upload_operation", "creates", "concrete", "value_shape", "boolean", "handler", "traces",
+    "since", "until",
 }  # fmt: skip
 
 

@@ -1,6 +1,6 @@
 """Modules and imports: which names mean libraries and which mean modules of the project."""
 
-from jaxlint.interp.engine import Engine, Frame
+from jaxlint.interp.engine import Call, Engine, Frame
 from jaxlint.interp.program import Module, Project
 from jaxlint.interp.values import UNKNOWN, Library, ProjectModule, Value, join, of
 
@@ -36,7 +36,6 @@ def import_from(frame: Frame, module_name: str, name: str) -> Value:
         if described or inside is None:
             word = models.attribute(canonical)
             if word is not None:
-                from jaxlint.interp.engine import Call
                 from jaxlint.interp.library import returned
 
                 return returned(Call(frame, frame.module.tree, canonical, ()), word)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 import libcst as cst
 
 from jaxlint.interp.values import Place
+from jaxlint.source.positions import spans_of
 
 _SKIPPED = {
     "whitespace", "lpar", "rpar", "comma", "leading_lines", "semicolon", "header", "footer", "equal", "colon", "dot",
@@ -160,8 +161,6 @@ class Module:
 
 def _marked_nodes(tree: cst.Module, marks: Mapping[int, str]) -> dict[int, str]:
     """The loops and definitions on marked lines. Positions are worked out only for modules that hold a mark."""
-    from jaxlint.source.positions import spans_of
-
     found: list[cst.CSTNode] = []
     stack: list[cst.CSTNode] = [tree]
     while stack:
@@ -204,7 +203,6 @@ def _function_info(module: Module, node: cst.FunctionDef | cst.Lambda, enclosing
     params = _parameters(node)
     names = _Names(bound={p.name for p in params})
     _scan(node.body, names, inner=False)
-    is_def = isinstance(node, cst.FunctionDef)
     return FunctionInfo(
         place=module.place(node),
         node=node,
@@ -215,7 +213,7 @@ def _function_info(module: Module, node: cst.FunctionDef | cst.Lambda, enclosing
         outer_names=frozenset(names.outer),
         captured=frozenset(names.inner & names.bound),
         is_generator=names.yields,
-        is_async=is_def and node.asynchronous is not None,
+        is_async=isinstance(node, cst.FunctionDef) and node.asynchronous is not None,
         returns=node.returns.annotation if isinstance(node, cst.FunctionDef) and node.returns else None,
         enclosing_class=enclosing_class,
         heat=None,
@@ -338,15 +336,18 @@ class Project:
         """The module in a file, loaded at the first request."""
         if path not in self._modules:
             source = self._load(path)
-            self._modules[path] = source and Module(
-                path,
-                self.module_name(path),
-                source.tree,
-                is_package=path.endswith("/__init__.py") or path == "__init__.py",
-                requested=path in self._requested,
-                marks=source.marks,
-            )
+            self._modules[path] = source if source is None else self._module(path, source)
         return self._modules[path]
+
+    def _module(self, path: str, source: SourceFile) -> Module:
+        return Module(
+            path,
+            self.module_name(path),
+            source.tree,
+            is_package=path.endswith("/__init__.py") or path == "__init__.py",
+            requested=path in self._requested,
+            marks=source.marks,
+        )
 
     def find(self, name: str, importer: str) -> str | None:
         """The path of the module called `name`, nearest to the importing file where several fit."""

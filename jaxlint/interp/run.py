@@ -11,13 +11,21 @@ from jaxlint.interp import (
     attributes,
     calls,
     classes,
+    comprehensions,
+    concurrency,
+    containers,
+    control,
     devices,
+    displays,
+    effects,
+    explicit,
     expressions,
     flow,
     frameworks,
     guards,
     standard,
     transforms,
+    trees,
 )
 from jaxlint.interp.engine import (
     Activation,
@@ -25,6 +33,7 @@ from jaxlint.interp.engine import (
     Engine,
     Frame,
     GaveUp,
+    GivenUp,
     Mode,
     RawSite,
     State,
@@ -35,7 +44,10 @@ from jaxlint.interp.program import FunctionInfo, Loader, Module, Project, Source
 from jaxlint.interp.values import Class, Function, Origin, Place, of
 from jaxlint.sites import Confidence, Heat, Note, Operand, Operation, Site, Span
 
-PARTS = (assignment, attributes, calls, classes, devices, expressions, flow, frameworks, guards, standard, transforms)
+PARTS = (
+    assignment, attributes, calls, classes, comprehensions, concurrency, containers, control, devices, displays,
+    explicit, expressions, flow, frameworks, guards, standard, transforms, trees,
+)  # fmt: skip
 """The modules that register what they hold with the engine."""
 
 MAX_PASSES = 3
@@ -43,15 +55,6 @@ MAX_NOTES = 6
 
 Positions = Callable[[cst.Module, Sequence[cst.CSTNode]], dict[int, tuple[int, int, int, int]]]
 """Where nodes stand: by ``id``, line, column, end line and end column, from 1, the end exclusive."""
-
-
-@dataclass(frozen=True, slots=True)
-class GivenUp:
-    """A function that was not analysed to its end, and why."""
-
-    path: str
-    line: int
-    name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +93,8 @@ def analyse(
     finally:
         sys.setrecursionlimit(limit)
     _unentered_guards(engine)
-    return Analysis(tuple(_sites(engine, positions)), tuple(given_up))
+    modules = {g.path: g for g in engine.given_up}
+    return Analysis(tuple(_sites(engine, positions)), (*given_up, *modules.values()))
 
 
 def _passes(engine: Engine, roots: Sequence[str]) -> list[GivenUp]:
@@ -154,8 +158,10 @@ def _run_module(engine: Engine, module: Module) -> Activation:
         for node in module.tree.body:
             frame.state.alive = True
             flow.execute(frame, node)
-    except (GaveUp, RecursionError):
+    except Exception as error:  # noqa: BLE001  # likewise for a module's body
         activation.gave_up = True
+        engine.given_up.append(_given_up(module, "<module>", error))
+        _stop_running(engine)
     engine.steps = saved
     engine.heap.reads = outer_reads
     activation.running = False
@@ -185,9 +191,20 @@ def _enter(engine: Engine, info: FunctionInfo, given_up: dict[Place, GivenUp]) -
     try:
         for function in _closures(engine, info):
             _enter_function(frame, info, function)
-    except (GaveUp, RecursionError):
-        given_up.setdefault(info.place, GivenUp(module.path, 0, info.name))
-        for activation in engine.activations:
+    except Exception as error:  # noqa: BLE001  # one function's trouble must not hide the findings of all others
+        given_up.setdefault(info.place, _given_up(module, info.name, error))
+        _stop_running(engine)
+
+
+def _given_up(module: Module, name: str, error: Exception) -> GivenUp:
+    if isinstance(error, GaveUp | RecursionError):
+        return GivenUp(module.path, 0, name, "too much to follow")
+    return GivenUp(module.path, 0, name, f"jaxlint failed ({type(error).__name__}: {error}); please report this")
+
+
+def _stop_running(engine: Engine) -> None:
+    for activation in engine.activations:
+        if activation.info is not None:
             activation.running = False
 
 
@@ -229,8 +246,6 @@ def _enter_function(frame: Frame, info: FunctionInfo, function: Function) -> Non
 
 
 def _unentered_guards(engine: Engine) -> None:
-    from jaxlint.interp import effects
-
     for frame, node, was_entered in engine.guards_made.values():
         if not was_entered:
             effects.record(frame, node, Operation.GUARD_UNENTERED, None)

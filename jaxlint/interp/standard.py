@@ -5,12 +5,12 @@ from dataclasses import replace
 import libcst as cst
 
 from jaxlint.interp import effects, guards
-from jaxlint.interp.assignment import leak, refine_item, set_attribute
+from jaxlint.interp.assignment import set_attribute
 from jaxlint.interp.calls import call_unknown_arguments, call_with, element_of_mapping
 from jaxlint.interp.classes import mro
 from jaxlint.interp.engine import Argument, Call, Frame, Mode, handler
-from jaxlint.interp.expressions import add_item, add_mapping, binary, merge_mapping
-from jaxlint.interp.heap import ANY, KEYS, base_of, element_of, field_names, is_container, leaves, read, values_of
+from jaxlint.interp.expressions import binary
+from jaxlint.interp.heap import ANY, base_of, element_of, is_container, leaves
 from jaxlint.interp.heat import Pace
 from jaxlint.interp.iteration import iterated
 from jaxlint.interp.library import fresh
@@ -27,7 +27,6 @@ from jaxlint.interp.values import (
     Mapping,
     Method,
     Moved,
-    Object,
     Partial,
     Property,
     Sequence,
@@ -44,7 +43,7 @@ from jaxlint.kinds import ARRAY, Kind
 from jaxlint.sites import Operation
 
 
-def _element(call: Call, n: int) -> Value:
+def nth_element(call: Call, n: int) -> Value:
     found = call.find(n)
     if found is None:
         return UNKNOWN
@@ -53,13 +52,13 @@ def _element(call: Call, n: int) -> Value:
     return iterated(call.frame, call.node, found.value, token)
 
 
-def _looped(call: Call) -> Pace:
+def looped(call: Call) -> Pace:
     return Pace.ONCE if call.frame.staged else Pace.LOOPED
 
 
 @handler("zip")
 def _zip(call: Call) -> Value:
-    parts = [_element(call, n) for n in range(len(call.positional))]
+    parts = [nth_element(call, n) for n in range(len(call.positional))]
     if len(call.arguments) == 1 and call.arguments[0].star == "*":
         return _transposed(call, call.arguments[0].value)
     if any(a.star for a in call.arguments):
@@ -95,38 +94,22 @@ def _itemgetter_call(call: Call) -> Value:
     return out[0] if len(out) == 1 else of(Tuple(tuple(out)))
 
 
-@handler("sort")
-def _sort(call: Call) -> Value:
-    """list.sort, list.index, list.count, list.remove: the elements are compared."""
-    element = element_of(call.engine.heap, call.receiver or UNKNOWN)
-    key = call.argument(1_000, "key")
-    compared = element if key is None or key.none_only else call_with(call.frame, call.node, key, [element])
-    _compare_items(call, compared)
-    return PYTHON
-
-
-@handler("stream_next")
-def _stream_next(call: Call) -> Value:
-    """generator.send, __next__: what the generator yields."""
-    return element_of(call.engine.heap, call.receiver or UNKNOWN)
-
-
 @handler("enumerate")
 def _enumerate(call: Call) -> Value:
-    return of(Stream(of(Tuple((PYTHON, _element(call, 0))))))
+    return of(Stream(of(Tuple((PYTHON, nth_element(call, 0))))))
 
 
 @handler("iterate")
 def _iterate(call: Call) -> Value:
     """iter, reversed, itertools.chain and others that hand on the items of their arguments."""
-    values = [_element(call, n) for n in range(len(call.positional))]
+    values = [nth_element(call, n) for n in range(len(call.positional))]
     return of(Stream(join_all(values)))
 
 
 @handler("map")
 def _map(call: Call) -> Value:
-    parts = [_element(call, n) for n in range(1, len(call.positional))]
-    with call.frame.at_pace(_looped(call)):
+    parts = [nth_element(call, n) for n in range(1, len(call.positional))]
+    with call.frame.at_pace(looped(call)):
         result = call.engine.call(
             call.frame, call.node, call.argument(0) or UNKNOWN, [Argument(p, call.node) for p in parts]
         )
@@ -135,9 +118,9 @@ def _map(call: Call) -> Value:
 
 @handler("filter")
 def _filter(call: Call) -> Value:
-    element = _element(call, 1)
+    element = nth_element(call, 1)
     function = call.argument(0) or UNKNOWN
-    with call.frame.at_pace(_looped(call)):
+    with call.frame.at_pace(looped(call)):
         test = element if function.none_only else call_with(call.frame, call.node, function, [element])
         call.engine.truth(call.frame, call.node, test)
     return of(Stream(element))
@@ -145,10 +128,10 @@ def _filter(call: Call) -> Value:
 
 @handler("reduce")
 def _reduce(call: Call) -> Value:
-    element = _element(call, 1)
+    element = nth_element(call, 1)
     start = call.argument(2)
     total = element if start is None else start
-    with call.frame.at_pace(_looped(call)):
+    with call.frame.at_pace(looped(call)):
         for _ in range(2):
             total = join(total, call_with(call.frame, call.node, call.argument(0) or UNKNOWN, [total, element]))
     return replace(total, const=())
@@ -170,11 +153,11 @@ def _next(call: Call) -> Value:
 
 @handler("sorted")
 def _sorted(call: Call) -> Value:
-    element = _element(call, 0)
+    element = nth_element(call, 0)
     key = call.argument(1_000, "key")
     compared = element if key is None or key.none_only else call_with(call.frame, call.node, key, [element])
-    _compare_items(call, compared)
-    return _new_list(call, element)
+    compare_items(call, compared)
+    return new_list(call, element)
 
 
 @handler("extremum")
@@ -183,17 +166,17 @@ def _extremum(call: Call) -> Value:
     key = call.argument(1_000, "key")
     many = [a for a in call.arguments if a.keyword is None]
     if len(many) == 1 and not many[0].star:
-        element = _element(call, 0)
+        element = nth_element(call, 0)
     else:
         element = join_all(element_of(call.engine.heap, a.value) if a.star else a.value for a in many)
     compared = element if key is None or key.none_only else call_with(call.frame, call.node, key, [element])
-    _compare_items(call, compared)
+    compare_items(call, compared)
     default = call.argument(1_000, "default")
     out = replace(element, const=())
     return out if default is None else join(out, default)
 
 
-def _compare_items(call: Call, element: Value) -> None:
+def compare_items(call: Call, element: Value) -> None:
     operands = [(v, call.node) for v in _direct(call.frame, element)]
     effects.reading(call.frame, call.node, Operation.REDUCE, call.name.removeprefix("builtins."), operands)
 
@@ -207,14 +190,18 @@ def _direct(frame: Frame, element: Value) -> list[Value]:
 @handler("any_all")
 def _any_all(call: Call) -> Value:
     effects.reading(
-        call.frame, call.node, Operation.REDUCE, call.name.removeprefix("builtins."), [(_element(call, 0), call.node)]
+        call.frame,
+        call.node,
+        Operation.REDUCE,
+        call.name.removeprefix("builtins."),
+        [(nth_element(call, 0), call.node)],
     )
     return PYTHON
 
 
 @handler("sum")
 def _sum(call: Call) -> Value:
-    element = _element(call, 0)
+    element = nth_element(call, 0)
     start = call.argument(1, "start")
     if element.kind & ARRAY:
         kind = Kind.TRACER if element.kind & Kind.TRACER else Kind.DEVICE
@@ -222,78 +209,6 @@ def _sum(call: Call) -> Value:
     if element.unknown and not element.kind:
         return UNKNOWN
     return Value(element.kind or Kind.PYTHON) if start is None else replace(join(element, start), const=())
-
-
-def _new_list(call: Call, element: Value, name: str = "list") -> Value:
-    made = Sequence(call.frame.place(call.node), call.frame.scope.number, name)
-    call.engine.heap.write(made, ANY, replace(element, const=()))
-    return of(made)
-
-
-@handler("list", "set", "deque")
-def _list(call: Call) -> Value:
-    first = call.argument(0)
-    name = "list" if call.name.endswith(("list", "deque")) else "set"
-    made = Sequence(call.frame.place(call.node), call.frame.scope.number, name)
-    if first is None:
-        return of(made)
-    items = call.engine.unpack_star(first)
-    if items is not None:
-        for n, item in enumerate(items):
-            call.engine.heap.write(made, str(n), item)
-        return of(made)
-    return _new_list(call, _element(call, 0), name)
-
-
-@handler("tuple")
-def _tuple(call: Call) -> Value:
-    first = call.argument(0)
-    if first is None:
-        return of(Tuple(()))
-    items = call.engine.unpack_star(first)
-    return of(Tuple(items)) if items is not None else of(Stream(_element(call, 0)))
-
-
-@handler("dict")
-def _dict(call: Call) -> Value:
-    heap = call.engine.heap
-    fields: dict[str, Value] = {}
-    for a in call.arguments:
-        if a.keyword is not None:
-            fields[a.keyword] = a.value
-        elif any(isinstance(base_of(o), Mapping | Instance) for o in a.value.objects) or a.star == "**":
-            add_mapping(call.frame, fields, a.value)
-        else:
-            pair = element_of(heap, a.value)
-            items = call.engine.unpack_star(pair)
-            value = items[1] if items is not None and len(items) == 2 else element_of(heap, pair)
-            add_item(fields, PYTHON, value)
-    made = Mapping(call.frame.place(call.node), call.frame.scope.number)
-    for name, value in fields.items():
-        heap.write(made, name, value)
-    return of(made)
-
-
-@handler("defaultdict")
-def _defaultdict(call: Call) -> Value:
-    made = Mapping(call.frame.place(call.node), call.frame.scope.number)
-    factory = call.argument(0)
-    if factory is not None and not factory.none_only:
-        call.engine.heap.write(made, KEYS, PYTHON)
-        call.engine.heap.write(made, ANY, call.engine.call(call.frame, call.node, factory, ()))
-    return of(made)
-
-
-@handler("namedtuple")
-def _namedtuple(call: Call) -> Value:
-    from jaxlint.interp.transforms import literal
-
-    names = literal(call.frame, call.argument(1, "field_names") or UNKNOWN)
-    if isinstance(names, str):
-        names = tuple(names.replace(",", " ").split())
-    if not isinstance(names, tuple):
-        return UNKNOWN
-    return call.engine.make_record(call.frame, call.node, tuple(str(n) for n in names))
 
 
 @handler("len")
@@ -461,237 +376,6 @@ def _enter_context(call: Call) -> Value:
     return value
 
 
-@handler("copy")
-def _copy(call: Call) -> Value:
-    value = call.argument(0) or call.receiver or UNKNOWN
-    return replace(value, tokens=frozenset())
-
-
-@handler("replace")
-def _replace(call: Call) -> Value:
-    """dataclasses.replace, x._replace, x.replace: the same kind of object with some fields given anew."""
-    base = call.receiver if call.receiver is not None else call.argument(0) or UNKNOWN
-    out = replace(base, const=(), tokens=frozenset())
-    objects: set[Object] = set()
-    for obj in base.objects:
-        if isinstance(base_of(obj), Instance):
-            below = base_of(obj)
-            assert isinstance(below, Instance)
-            made = Instance(below.cls, call.frame.place(call.node), call.frame.scope.number)
-            given = {a.keyword for a in call.arguments if a.keyword}
-            for name in field_names(call.engine.heap, obj):
-                if name not in given and (old := read(call.engine.heap, obj, name)) is not None:
-                    call.engine.heap.write(made, name, old)
-            for a in call.arguments:
-                if a.keyword is not None:
-                    call.engine.heap.write(made, a.keyword, a.value)
-            objects.add(made)
-        else:
-            objects.add(obj)
-    return replace(out, objects=frozenset(objects))
-
-
-# Methods of lists, dicts and sets.
-
-
-def _receivers(call: Call) -> list[Object]:
-    return [] if call.receiver is None else list(call.receiver.objects)
-
-
-@handler("append")
-def _append(call: Call) -> Value:
-    value = call.argument(1 if call.name.endswith("insert") else 0) or UNKNOWN
-    for obj in _receivers(call):
-        call.engine.heap.write(obj, ANY, replace(value, const=()))
-        leak(call.frame, call.node, obj, value)
-    return NONE
-
-
-@handler("extend")
-def _extend(call: Call) -> Value:
-    element = _element(call, 0)
-    for obj in _receivers(call):
-        call.engine.heap.write(obj, ANY, replace(element, const=()))
-        leak(call.frame, call.node, obj, element)
-    return NONE
-
-
-@handler("pop")
-def _pop(call: Call) -> Value:
-    receiver = call.receiver or UNKNOWN
-    key, default = call.argument(0), call.argument(1)
-    if any(isinstance(base_of(o), Mapping) for o in receiver.objects) or receiver.kind:
-        if key is not None:
-            value = call.engine.subscript(call.frame, call.node, receiver, key, None)
-            return value if default is None else join(value, default)
-    return element_of(call.engine.heap, receiver)
-
-
-@handler("get")
-def _get(call: Call) -> Value:
-    receiver, key = call.receiver or UNKNOWN, call.argument(0)
-    default = call.argument(1, "default")
-    value = UNKNOWN if key is None else call.engine.subscript(call.frame, call.node, receiver, key, None)
-    if default is not None:
-        return join(value, default)
-    return value if value.kind or value.objects else join(value, NONE)
-
-
-@handler("setdefault")
-def _setdefault(call: Call) -> Value:
-    from jaxlint.interp.expressions import store_item
-
-    key, value = call.argument(0) or UNKNOWN, call.argument(1) or NONE
-    for obj in _receivers(call):
-        store_item(call.frame, obj, key, value)
-    return call.engine.subscript(call.frame, call.node, call.receiver or UNKNOWN, key, None)
-
-
-@handler("items")
-def _items(call: Call) -> Value:
-    return of(Stream(of(Tuple((PYTHON, _values(call))))))
-
-
-@handler("values")
-def _values_view(call: Call) -> Value:
-    return of(Stream(_values(call)))
-
-
-def _values(call: Call) -> Value:
-    receiver = call.receiver or UNKNOWN
-    out = NOTHING
-    for obj in receiver.objects:
-        out = join(out, values_of(call.engine.heap, obj) if isinstance(base_of(obj), Mapping) else UNKNOWN)
-    if receiver.kind:
-        token = (call.frame.place(call.node), call.frame.activation.number)
-        call.frame.state.fetched.discard(token)
-        tokens = frozenset((token,)) if receiver.kind & ARRAY else frozenset()
-        out = join(out, Value(receiver.kind, unknown=receiver.unknown, origin=receiver.origin, tokens=tokens))
-    elif receiver.unknown:
-        out = join(out, UNKNOWN)
-    return replace(out, const=())
-
-
-@handler("mapping_init")
-def _mapping_init(call: Call) -> Value:
-    """dict.__init__ of a class that derives from dict or its like: the instance holds the items."""
-    for obj in _receivers(call):
-        for a in call.arguments:
-            if a.keyword is not None:
-                call.engine.heap.write(obj, a.keyword, a.value)
-            elif a.star != "*":
-                merge_mapping(call.frame, obj, a.value)
-            else:
-                merge_mapping(call.frame, obj, element_of(call.engine.heap, a.value))
-    return NONE
-
-
-@handler("update")
-def _update(call: Call) -> Value:
-    for obj in _receivers(call):
-        for a in call.arguments:
-            if a.keyword is not None:
-                call.engine.heap.write(obj, a.keyword, a.value)
-            else:
-                merge_mapping(call.frame, obj, a.value)
-            leak(call.frame, call.node, obj, a.value)
-    if isinstance(call.node, cst.Call) and isinstance(call.node.func, cst.Attribute):
-        fields: dict[str, Value] = {}
-        for a in call.arguments:
-            if a.keyword is not None:
-                fields[a.keyword] = a.value
-            else:
-                add_mapping(call.frame, fields, a.value)
-        for name, value in fields.items():
-            if not name.startswith("*"):
-                refine_item(call.frame, call.node.func.value, constant(name), None, value)
-    return NONE
-
-
-@handler("put")
-def _put(call: Call) -> Value:
-    """queue.put and its like: the object holds what it was given."""
-    for obj in _receivers(call):
-        call.engine.heap.write(obj, ANY, call.argument(0) or UNKNOWN)
-    return NONE
-
-
-@handler("take")
-def _take(call: Call) -> Value:
-    out = NOTHING
-    for obj in _receivers(call):
-        held = call.engine.heap.field(obj, ANY)
-        out = join(out, held if held is not None else UNKNOWN)
-    return out
-
-
-@handler("container")
-def _container(call: Call) -> Value:
-    """An object that holds values and is told apart by where it was made: queues."""
-    return of(LibraryObject(call.name, (), call.frame.place(call.node)))
-
-
-# Threads and tasks.
-
-
-@handler("thread")
-def _thread(call: Call) -> Value:
-    target, args = call.argument(1, "target"), call.argument(3, "args")
-    return of(
-        LibraryObject("threading.Thread", (target or UNKNOWN, args or of(Tuple(()))), call.frame.place(call.node))
-    )
-
-
-@handler("thread_start")
-def _thread_start(call: Call) -> Value:
-    guards.thread_started(call.frame, call.node)
-    for obj in _receivers(call):
-        if isinstance(obj, LibraryObject) and len(obj.parts) == 2:
-            items = call.engine.unpack_star(obj.parts[1])
-            arguments = [Argument(v) for v in items] if items is not None else [Argument(obj.parts[1], star="*")]
-            _unguarded(call, obj.parts[0], arguments)
-    return NONE
-
-
-@handler("submit")
-def _submit(call: Call) -> Value:
-    guards.thread_started(call.frame, call.node)
-    result = _unguarded(call, call.argument(0) or UNKNOWN, list(call.arguments[1:]))
-    return of(LibraryObject("concurrent.futures.Future", (result,)))
-
-
-@handler("pool_map")
-def _pool_map(call: Call) -> Value:
-    guards.thread_started(call.frame, call.node)
-    parts = [Argument(_element(call, n)) for n in range(1, len(call.positional))]
-    with call.frame.at_pace(_looped(call)):
-        return of(Stream(_unguarded(call, call.argument(0) or UNKNOWN, parts)))
-
-
-@handler("future_result")
-def _future_result(call: Call) -> Value:
-    return join_all(o.parts[0] for o in _receivers(call) if isinstance(o, LibraryObject) and o.parts)
-
-
-def _unguarded(call: Call, function: Value, arguments: list[Argument]) -> Value:
-    """Call in another thread, where this thread's guards do not reach."""
-    held, call.frame.guards = call.frame.guards, ()
-    try:
-        return call.engine.call(call.frame, call.node, function, arguments)
-    finally:
-        call.frame.guards = held
-
-
-@handler("run_coroutine")
-def _run_coroutine(call: Call) -> Value:
-    return call.argument(0) or UNKNOWN
-
-
-@handler("gather")
-def _gather(call: Call) -> Value:
-    return of(Tuple(tuple(a.value for a in call.positional if not a.star)))
-
-
 @handler("operator")
 def _operator(call: Call) -> Value:
     """operator.add and its like, as the functions of reduce and map."""
@@ -701,36 +385,10 @@ def _operator(call: Call) -> Value:
     return binary(call.frame, call.node, left, right, operator, (call.node, call.node))
 
 
-@handler("dataclass")
-def _dataclass(call: Call) -> Value:
-    first = call.argument(0)
-    if first is not None and any(isinstance(o, Class) for o in first.objects):
-        return first
-    return of(LibraryObject("functools.decorator"))
-
-
-@handler("asdict")
-def _asdict(call: Call) -> Value:
-    value = call.argument(0) or call.receiver or UNKNOWN
-    made = Mapping(call.frame.place(call.node), call.frame.scope.number)
-    for obj in value.objects:
-        for name in field_names(call.engine.heap, obj):
-            held = read(call.engine.heap, obj, name)
-            if held is not None:
-                call.engine.heap.write(made, name, held)
-    if value.unknown or value.kind:
-        call.engine.heap.write(made, ANY, Value(value.kind, unknown=value.unknown))
-    return of(made)
-
-
-@handler("field")
-def _field(call: Call) -> Value:
-    """dataclasses.field, flax.struct.field: the default of a field."""
-    factory = call.argument(1_000, "default_factory")
-    if factory is not None and not factory.none_only:
-        return call.engine.call(call.frame, call.node, factory, ())
-    default = call.argument(1_000, "default", "value")
-    return UNKNOWN if default is None else default
-
-
 __all__ = ["Moved", "constant", "element_of_mapping", "is_container", "leaves", "mro"]
+
+
+def new_list(call: Call, element: Value, name: str = "list") -> Value:
+    made = Sequence(call.frame.place(call.node), call.frame.scope.number, name)
+    call.engine.heap.write(made, ANY, replace(element, const=()))
+    return of(made)

@@ -1,6 +1,6 @@
 """JAX's transforms: what is traced, with which arguments, and where the results live."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import libcst as cst
@@ -8,9 +8,8 @@ import libcst as cst
 from jaxlint.interp import devices, effects
 from jaxlint.interp.calls import call_function, forget_refinements, identify
 from jaxlint.interp.engine import Argument, Arguments, Call, Frame, Mode, handler
-from jaxlint.interp.heap import ANY, base_of, element_of, field_names, leaves, moved, read
+from jaxlint.interp.heap import ANY, element_of, field_names, leaves, moved, read
 from jaxlint.interp.heat import Pace
-from jaxlint.interp.library import fresh, fresh_array
 from jaxlint.interp.values import (
     NOTHING,
     PYTHON,
@@ -18,18 +17,15 @@ from jaxlint.interp.values import (
     Function,
     Instance,
     Library,
-    LibraryMethod,
-    Mapping,
     Method,
     Moved,
     Object,
+    Origin,
     Partial,
     Property,
-    Stream,
     Transformed,
     Tuple,
     Value,
-    constant,
     join,
     join_all,
     of,
@@ -63,7 +59,7 @@ def literal(frame: Frame, value: Value) -> object:
     return None
 
 
-def _make(call: Call, transform: str, *names: str) -> Value:
+def make_transformed(call: Call, transform: str, *names: str) -> Value:
     """The transformed function; where no function is given yet, the transform waits for it (a decorator factory)."""
     function = call.find(0, "fun", "f", "fn", "func", "model", "target")
     options = tuple((n, v) for n in names if n not in _GIVEN and (v := _option(call, n)) is not None)
@@ -80,6 +76,8 @@ def _make(call: Call, transform: str, *names: str) -> Value:
 
 
 _GIVEN = {"in_shardings", "out_shardings"}
+
+
 """Options of which only matters that they are given."""
 
 
@@ -93,27 +91,27 @@ _STATIC = ("static_argnums", "static_argnames", "in_shardings", "out_shardings",
 
 @handler("jit")
 def _jit(call: Call) -> Value:
-    return _make(call, "jit", *_STATIC)
+    return make_transformed(call, "jit", *_STATIC)
 
 
 @handler("shard_map")
 def _shard_map(call: Call) -> Value:
-    return _make(call, "jit", *_STATIC)
+    return make_transformed(call, "jit", *_STATIC)
 
 
 @handler("vmap")
 def _vmap(call: Call) -> Value:
-    return _make(call, "vmap", "in_axes")
+    return make_transformed(call, "vmap", "in_axes")
 
 
 @handler("grad")
 def _grad(call: Call) -> Value:
-    return _make(call, "grad", "argnums", "has_aux")
+    return make_transformed(call, "grad", "argnums", "has_aux")
 
 
 @handler("value_and_grad")
 def _value_and_grad(call: Call) -> Value:
-    return _make(call, "value_and_grad", "argnums", "has_aux")
+    return make_transformed(call, "value_and_grad", "argnums", "has_aux")
 
 
 @handler("wrap")
@@ -129,12 +127,12 @@ def _wrap(call: Call) -> Value:
 @handler("stage")
 def _stage(call: Call) -> Value:
     """checkpoint and its like: the function is traced when called, its results stay where tracing puts them."""
-    return _make(call, "jit", *_STATIC)
+    return make_transformed(call, "jit", *_STATIC)
 
 
 @handler("abstract")
 def _abstract(call: Call) -> Value:
-    return _make(call, "abstract")
+    return make_transformed(call, "abstract")
 
 
 def positions(value: object) -> frozenset[int]:
@@ -151,7 +149,7 @@ def names(value: object) -> frozenset[str]:
     return frozenset(v for v in value if isinstance(v, str)) if isinstance(value, tuple) else frozenset()
 
 
-def _transformed(call: Call) -> Transformed:
+def transformed_of(call: Call) -> Transformed:
     assert call.receiver is not None
     (obj,) = call.receiver.objects
     assert isinstance(obj, Transformed)
@@ -175,7 +173,8 @@ def parameter_names(frame: Frame, function: Value, count: int) -> list[str | Non
         if isinstance(obj, Function):
             info = frame.engine.by_place.get(obj.place)
             if info is not None:
-                found: list[str | None] = [p.name for p in info.parameters if p.kind == "positional"][skip:]
+                found: list[str | None] = []
+                found.extend([p.name for p in info.parameters if p.kind == "positional"][skip:])
                 return found + [None] * (count - len(found))
     return [None] * count
 
@@ -245,13 +244,13 @@ def to_tracers(value: Value) -> Value:
 
 @handler("call jit")
 def _call_jit(call: Call) -> Value:
-    frame, node, obj = call.frame, call.node, _transformed(call)
+    frame, node, obj = call.frame, call.node, transformed_of(call)
     if frame.jit_disabled:
         return frame.engine.call(frame, node, obj.function, call.arguments)
     static = positions(obj.option("static_argnums")) | positions(obj.option("static_broadcasted_argnums"))
     static_names = names(obj.option("static_argnames"))
     params = parameter_names(frame, obj.function, len(call.arguments) + 8)
-    static_names |= {n for i in static if -len(params) <= i < len(params) and (n := params[i]) is not None}
+    static_names |= {name for i in static if -len(params) <= i < len(params) and (name := params[i]) is not None}
     traced: list[Argument] = []
     dynamic: list[Argument] = []
     for n, a in enumerate(call.arguments):
@@ -343,17 +342,14 @@ def as_result(frame: Frame, node: cst.CSTNode, result: Value, kind: Kind, messag
     out = moved(replace(result, const=()), kind, everything=True)
     if result.unknown:
         out = replace(out, kind=out.kind | kind, unknown=False)
-    return identify(frame, node, _with_origin(out, origin))
+    return identify(frame, node, with_origin(out, origin))
 
 
-def _with_origin(value: Value, origin: object, depth: int = 3) -> Value:
-    from jaxlint.interp.values import Origin
-
-    assert isinstance(origin, Origin)
+def with_origin(value: Value, origin: Origin, depth: int = 3) -> Value:
     objects = value.objects
     if depth and any(isinstance(o, Tuple) for o in objects):
         objects = frozenset(
-            Tuple(tuple(_with_origin(v, origin, depth - 1) for v in o.items)) if isinstance(o, Tuple) else o
+            Tuple(tuple(with_origin(v, origin, depth - 1) for v in o.items)) if isinstance(o, Tuple) else o
             for o in objects
         )
     return replace(value, objects=objects, origin=origin if value.kind & ARRAY else value.origin)
@@ -387,7 +383,7 @@ def _callee_text(call: Call) -> str:
     return call.frame.module.text_of(node, 40)
 
 
-def _host_origin(frame: Frame, value: Value) -> "object":
+def _host_origin(frame: Frame, value: Value) -> Origin | None:
     return next((v.origin for v in leaves(frame.engine.heap, value) if v.kind & Kind.NUMPY and v.origin), value.origin)
 
 
@@ -397,29 +393,29 @@ def _device_moves(call: Call, obj: Transformed, arguments: Sequence[Argument]) -
 
 @handler("call vmap")
 def _call_vmap(call: Call) -> Value:
-    frame, obj = call.frame, _transformed(call)
+    frame, obj = call.frame, transformed_of(call)
     axes = obj.option("in_axes")
     arguments = []
     for n, a in enumerate(call.arguments):
         axis = axes[n] if isinstance(axes, tuple) and n < len(axes) else 0
         mapped = not (isinstance(axes, tuple) and n < len(axes) and _is_none_axis(call, n)) and axis is not False
         arguments.append(replace(a, value=to_tracers(a.value)) if mapped and not is_static(a.value) else a)
-    _eager_uploads(call, [a for a, b in zip(call.arguments, arguments, strict=True) if a is not b])
+    eager_uploads(call, [a for a, b in zip(call.arguments, arguments, strict=True) if a is not b])
     result = trace(frame, call.node, obj.function, arguments, frame.mode if frame.mode is not Mode.OPEN else Mode.EAGER)
-    return as_result(frame, call.node, result, _outer_kind(call), "a vmapped function returns device arrays")
+    return as_result(frame, call.node, result, outer_kind(call), "a vmapped function returns device arrays")
 
 
 def _is_none_axis(call: Call, n: int) -> bool:
-    axes = _transformed(call).option("in_axes")
+    axes = transformed_of(call).option("in_axes")
     return isinstance(axes, tuple) and axes[n] is None
 
 
 def upload_sites_eager(call: Call) -> None:
     """Note host arrays given to a function that runs op by op on the device."""
-    _eager_uploads(call, list(call.arguments))
+    eager_uploads(call, list(call.arguments))
 
 
-def _eager_uploads(call: Call, arguments: Sequence[Argument]) -> None:
+def eager_uploads(call: Call, arguments: Sequence[Argument]) -> None:
     frame = call.frame
     if frame.staged or any_tracer(frame, [a.value for a in call.arguments]):
         return
@@ -430,7 +426,7 @@ def _eager_uploads(call: Call, arguments: Sequence[Argument]) -> None:
         effects.upload(frame, call.node, Operation.EAGER_CALL, call.name, operands, found)
 
 
-def _outer_kind(call: Call) -> Kind:
+def outer_kind(call: Call) -> Kind:
     tracer = call.frame.staged or any_tracer(call.frame, [a.value for a in call.arguments])
     return Kind.TRACER if tracer else Kind.DEVICE
 
@@ -444,10 +440,10 @@ def _differentiated(call: Call, obj: Transformed) -> tuple[Value, Value]:
     for n, a in enumerate(call.arguments):
         take = n in wanted and a.keyword is None and not is_static(a.value)
         arguments.append(replace(a, value=to_tracers(a.value)) if take else a)
-    _eager_uploads(call, [a for a, b in zip(call.arguments, arguments, strict=True) if a is not b])
+    eager_uploads(call, [a for a, b in zip(call.arguments, arguments, strict=True) if a is not b])
     mode = frame.mode if frame.mode is not Mode.OPEN else Mode.EAGER
     result = trace(frame, call.node, obj.function, arguments, mode)
-    kind = _outer_kind(call)
+    kind = outer_kind(call)
     grads = [
         moved(a.value, kind, everything=True) for n, a in enumerate(call.arguments) if n in wanted and a.keyword is None
     ]
@@ -455,24 +451,24 @@ def _differentiated(call: Call, obj: Transformed) -> tuple[Value, Value]:
     gradient = of(Tuple(tuple(grads))) if isinstance(chosen, tuple) and len(grads) > 1 else join_all(grads)
     gradient = gradient if not gradient.is_nothing else Value(kind)
     origin = frame.origin(call.node, "gradients are device arrays")
-    return result, _with_origin(gradient, origin)
+    return result, with_origin(gradient, origin)
 
 
 @handler("call grad")
 def _call_grad(call: Call) -> Value:
-    obj = _transformed(call)
+    obj = transformed_of(call)
     result, gradient = _differentiated(call, obj)
     if obj.option("has_aux"):
         aux = _aux(call.frame, result)
-        return identify(call.frame, call.node, of(Tuple((gradient, _outside(aux, _outer_kind(call))))))
+        return identify(call.frame, call.node, of(Tuple((gradient, _outside(aux, outer_kind(call))))))
     return identify(call.frame, call.node, gradient)
 
 
 @handler("call value_and_grad")
 def _call_value_and_grad(call: Call) -> Value:
-    obj = _transformed(call)
+    obj = transformed_of(call)
     result, gradient = _differentiated(call, obj)
-    kind = _outer_kind(call)
+    kind = outer_kind(call)
     value = Value(kind, origin=call.frame.origin(call.node, "value_and_grad returns a device array"))
     if obj.option("has_aux"):
         value = of(Tuple((value, _outside(_aux(call.frame, result), kind))))
@@ -499,7 +495,7 @@ def _outside(value: Value, kind: Kind) -> Value:
 
 @handler("call abstract")
 def _call_abstract(call: Call) -> Value:
-    obj = _transformed(call)
+    obj = transformed_of(call)
     arguments = [replace(a, value=to_tracers(a.value)) if not is_static(a.value) else a for a in call.arguments]
     result = trace(call.frame, call.node, obj.function, arguments)
     return moved(result, Kind.PYTHON, everything=True)
@@ -513,141 +509,14 @@ def _eval_shape(call: Call) -> Value:
     return moved(result, Kind.PYTHON, everything=True) if not result.unknown else PYTHON
 
 
-# Control flow: the bodies are traced even in eager code.
-
-
-def _traced_output(call: Call, values: Sequence[Value]) -> Kind:
-    return Kind.TRACER if call.frame.staged or any_tracer(call.frame, values) else Kind.DEVICE
-
-
-def _body(call: Call, function: Value | None, values: Sequence[Value]) -> Value:
-    arguments = [Argument(to_tracers(v)) for v in values]
-    return trace(call.frame, call.node, function or UNKNOWN, arguments)
-
-
-def _loop_result(call: Call, carry: Value, kind: Kind) -> Value:
-    out = moved(replace(carry, const=()), kind, everything=True)
-    if carry.unknown or carry.is_nothing:
-        out = replace(out, kind=out.kind | kind, unknown=False)
-    return out
-
-
-def _given(call: Call, n: int, *keywords: str) -> Value:
-    return call.argument(n, *keywords) or UNKNOWN
-
-
-@handler("scan")
-def _scan(call: Call) -> Value:
-    frame = call.frame
-    init, xs = _given(call, 1, "init"), call.argument(2, "xs")
-    row = UNKNOWN if xs is None else _row(frame, xs)
-    carry = init
-    result = NOTHING
-    for _ in range(2):
-        result = _body(call, call.argument(0, "f"), [carry, row])
-        items = frame.engine.unpack_star(result)
-        if items is None or len(items) != 2:
-            break
-        grown = join(carry, moved(items[0], Kind.DEVICE, everything=True))
-        if grown == carry:
-            break
-        carry = grown
-    _eager_uploads(call, [a for a in call.arguments[1:]])
-    kind = _traced_output(call, [init, xs or NOTHING])
-    items = frame.engine.unpack_star(result)
-    message = "lax.scan returns device arrays"
-    if items is None or len(items) != 2:
-        ys = Value(kind)
-        return as_result(frame, call.node, of(Tuple((_loop_result(call, init, kind), ys))), kind, message)
-    return as_result(
-        frame, call.node, of(Tuple((_loop_result(call, join(init, items[0]), kind), items[1]))), kind, message
-    )
-
-
-def _row(frame: Frame, xs: Value) -> Value:
-    """One row of every leaf of a scanned tree."""
-    if xs.none_only:
-        return xs
-    return xs if xs.objects and not xs.kind else replace(xs, const=())
-
-
-@handler("while_loop")
-def _while_loop(call: Call) -> Value:
-    init = _given(call, 2, "init_val")
-    _body(call, call.argument(0, "cond_fun"), [init])
-    result = _body(call, call.argument(1, "body_fun"), [init])
-    kind = _traced_output(call, [init])
-    carry = join(init, result) if not result.unknown else init
-    return as_result(
-        call.frame, call.node, _loop_result(call, carry, kind), kind, "lax.while_loop returns device arrays"
-    )
-
-
-@handler("fori_loop")
-def _fori_loop(call: Call) -> Value:
-    init = _given(call, 3, "init_val")
-    result = _body(call, call.argument(2, "body_fun"), [PYTHON, init])
-    bounds = [(v, a.node) for n in (0, 1) if (a := call.find(n, "lower", "upper")) is not None and (v := a.value)]
-    if not call.frame.staged:
-        effects.reading(call.frame, call.node, Operation.CONCRETE, "jax.lax.fori_loop", bounds)
-    kind = _traced_output(call, [init])
-    carry = join(init, result) if not result.unknown else init
-    return as_result(
-        call.frame, call.node, _loop_result(call, carry, kind), kind, "lax.fori_loop returns device arrays"
-    )
-
-
-@handler("cond")
-def _cond(call: Call) -> Value:
-    operands = [a.value for a in call.arguments[3:] if a.keyword is None and not a.star]
-    operands += [v for a in call.arguments if a.keyword in {"operand", "operands"} and (v := a.value)]
-    result = join(
-        _body(call, call.argument(1, "true_fun"), operands), _body(call, call.argument(2, "false_fun"), operands)
-    )
-    kind = _traced_output(call, [*operands, _given(call, 0, "pred")])
-    return as_result(call.frame, call.node, result, kind, "lax.cond returns device arrays")
-
-
-@handler("switch")
-def _switch(call: Call) -> Value:
-    operands = [a.value for a in call.arguments[2:] if a.keyword is None and not a.star]
-    branches = element_of(call.engine.heap, _given(call, 1, "branches"))
-    result = _body(call, branches, operands)
-    kind = _traced_output(call, [*operands, _given(call, 0, "index")])
-    return as_result(call.frame, call.node, result, kind, "lax.switch returns device arrays")
-
-
-@handler("lax_map")
-def _lax_map(call: Call) -> Value:
-    xs = _given(call, 1, "xs", "elems")
-    rows = [_row(call.frame, xs)]
-    result = _body(call, call.argument(0, "f", "fn"), rows * (2 if call.name.endswith("associative_scan") else 1))
-    kind = _traced_output(call, [xs])
-    _eager_uploads(call, list(call.arguments[1:]))
-    return as_result(call.frame, call.node, result, kind, "the results are device arrays")
-
-
-@handler("pallas_call")
-def _pallas_call(call: Call) -> Value:
-    return _make(call, "kernel")
-
-
-@handler("call kernel")
-def _call_kernel(call: Call) -> Value:
-    obj = _transformed(call)
-    refs = [Argument(Value(Kind.TRACER, unknown=True)) for _ in range(1)]
-    trace(call.frame, call.node, obj.function, [replace(refs[0], star="*")])
-    return fresh(call, _outer_kind(call), "a Pallas kernel returns device arrays")
-
-
 @handler("jvp")
 def _jvp(call: Call) -> Value:
-    primals = _given(call, 1, "primals")
+    primals = call.given(1, "primals")
     items = call.engine.unpack_star(primals) or (element_of(call.engine.heap, primals),)
     if call.name.endswith(("vjp", "linearize")):
         items = tuple(a.value for a in call.arguments[1:] if a.keyword is None)
     result = trace(
-        call.frame, call.node, _given(call, 0, "fun"), [Argument(to_tracers(v)) for v in items], call.frame.mode
+        call.frame, call.node, call.given(0, "fun"), [Argument(to_tracers(v)) for v in items], call.frame.mode
     )
     kind = Kind.TRACER if call.frame.staged else Kind.DEVICE
     out = Value(kind) if result.unknown or result.is_nothing else moved(result, kind, everything=True)
@@ -655,195 +524,3 @@ def _jvp(call: Call) -> Value:
     if call.name.endswith(("vjp", "linearize")):
         second = of(Library("callable device"))
     return identify(call.frame, call.node, of(Tuple((out, second))))
-
-
-# Trees.
-
-
-@handler("tree_map")
-def _tree_map(call: Call) -> Value:
-    function, tree = _given(call, 0, "f"), _given(call, 1, "tree")
-    rest = [a.value for a in call.arguments[2:] if a.keyword is None and not a.star]
-    frame = call.frame
-    pace = Pace.LOOPED if any(isinstance(o, Function | Method | Partial) for o in function.objects) else Pace.ONCE
-    if call.name.endswith("with_path"):
-        return _mapped(call, lambda v: _apply(call, function, [PYTHON, v], pace), tree)
-    rests = [join_all(leaves(frame.engine.heap, r)) or NOTHING for r in rest]
-    return _mapped(call, lambda v: _apply(call, function, [v, *rests], pace), tree)
-
-
-def _apply(call: Call, function: Value, values: Sequence[Value], pace: Pace) -> Value:
-    frame = call.frame
-    if frame.staged:
-        pace = Pace.ONCE
-    with frame.at_pace(pace):
-        return frame.engine.call(frame, call.node, function, [Argument(v, _tree_node(call)) for v in values])
-
-
-def _tree_node(call: Call) -> cst.CSTNode | None:
-    found = call.find(1, "tree")
-    return None if found is None else found.node
-
-
-def _mapped(call: Call, apply: Callable[[Value], Value], tree: Value, depth: int = 4) -> Value:
-    """The tree with each leaf replaced by what `apply` gives."""
-    heap = call.engine.heap
-    out = NOTHING
-    plain = Value(tree.kind, unknown=tree.unknown, const=tree.const, origin=tree.origin, tokens=tree.tokens)
-    if plain.kind or (plain.unknown and not tree.objects):
-        out = apply(plain)
-    for obj in tree.objects:
-        below = base_of(obj)
-        if isinstance(below, Tuple) and depth:
-            out = join(out, of(Tuple(tuple(_mapped(call, apply, v, depth - 1) for v in below.items))))
-        elif isinstance(below, Stream) and depth:
-            out = join(out, of(Stream(_mapped(call, apply, below.element, depth - 1))))
-        elif isinstance(below, Mapping | ListOf | Instance) or isinstance(obj, Moved):
-            out = join(out, _mapped_object(call, apply, obj))
-        elif not isinstance(obj, Function | Library):
-            out = join(out, of(obj))
-    return out if heap is not None else out
-
-
-def _mapped_object(call: Call, apply: Callable[[Value], Value], obj: Object) -> Value:
-    heap = call.engine.heap
-    found = [v for v in leaves(heap, of(obj)) if not (v.const and isinstance(v.const[0], str))]
-    result = NOTHING
-    for leaf in {(_leaf.kind, _leaf.unknown): _leaf for _leaf in found}.values():
-        result = join(result, apply(leaf))
-    if not found:
-        result = apply(UNKNOWN)
-    if result.kind and not result.objects:
-        single = next((k for k in (Kind.TRACER, Kind.DEVICE, Kind.NUMPY, Kind.PYTHON) if k in result.kind), Kind(0))
-        return of(Moved(base_of(obj), result.kind if result.kind in (single,) else single))
-    if result.unknown and not result.objects:
-        return UNKNOWN
-    below = base_of(obj)
-    if isinstance(below, Mapping):
-        made: Object = Mapping(call.frame.place(call.node), call.frame.scope.number)
-    else:
-        made = ListOf(call.frame.place(call.node), call.frame.scope.number)
-    for name in field_names(heap, obj):
-        heap.write(made, name, result)
-    return of(made)
-
-
-@handler("tree_leaves")
-def _tree_leaves(call: Call) -> Value:
-    tree = _given(call, 0, "tree")
-    found = leaves(call.engine.heap, tree)
-    element = join_all(replace(v, const=(), tokens=frozenset()) for v in found)
-    if tree.unknown and not tree.kind:
-        element = join(element, UNKNOWN)
-    if call.name.endswith("with_path"):
-        element = of(Tuple((PYTHON, element)))
-    if call.name.endswith(("flatten", "flatten_with_path")):
-        return of(Tuple((of(Stream(element)), PYTHON)))
-    return of(Stream(element))
-
-
-@handler("tree_reduce")
-def _tree_reduce(call: Call) -> Value:
-    element = join_all(leaves(call.engine.heap, _given(call, 1, "tree"))) or UNKNOWN
-    start = call.argument(2, "initializer")
-    result = _apply(call, _given(call, 0, "function"), [start or element, element], Pace.LOOPED)
-    return join(result, start) if start is not None else result
-
-
-@handler("tree_unflatten")
-def _tree_unflatten(call: Call) -> Value:
-    element = join_all(leaves(call.engine.heap, _given(call, 1, "leaves")))
-    return Value(element.kind, unknown=element.unknown or element.is_nothing, origin=element.origin)
-
-
-@handler("tree_transpose")
-def _tree_transpose(call: Call) -> Value:
-    element = join_all(leaves(call.engine.heap, _given(call, 2, "pytree_to_transpose")))
-    return Value(element.kind, unknown=element.unknown or element.is_nothing, origin=element.origin)
-
-
-# Explicit transfers and callbacks.
-
-
-@handler("device_get")
-def _device_get(call: Call) -> Value:
-    value = _given(call, 0, "x")
-    found = [v for v in leaves(call.engine.heap, value) if v.kind & Kind.DEVICE]
-    if found and not call.frame.staged:
-        effects.record(call.frame, call.node, Operation.EXPLICIT_FETCH, "jax.device_get", ((found[0], call.node),))
-    for leaf in found:
-        effects.mark_fetched(call.frame, leaf)
-    if value.unknown and not value.kind and not value.objects:
-        return Value(Kind.NUMPY, origin=call.frame.origin(call.node, "jax.device_get returns host values"))
-    out = moved(value, Kind.NUMPY)
-    return replace(out, unknown=False) if out.kind else out
-
-
-@handler("device_put")
-def _device_put(call: Call) -> Value:
-    return devices.put(call)
-
-
-def upload_result(frame: Frame, node: cst.CSTNode, value: Value, kind: Kind) -> Value:
-    """A tree whose leaves are all on the device now."""
-    if value.unknown and not value.objects:
-        return fresh_array(frame, node, kind, "device_put returns device arrays")
-    out = moved(value, kind, everything=True)
-    return identify(frame, node, _with_origin(out, frame.origin(node, "device_put returns device arrays")))
-
-
-@handler("host_callback")
-def _host_callback(call: Call) -> Value:
-    """A library or JAX calls the function given to it with NumPy arrays on the host."""
-    function = _given(call, 0, "callback", "fun", "func")
-    start = 2 if "pure_callback" in call.name or "io_callback" in call.name else 1
-    values = [moved(a.value, Kind.NUMPY, everything=True) for a in call.arguments[start:] if a.keyword is None]
-    if call.name.startswith("scipy."):
-        values = [Value(Kind.NUMPY)]
-        operands = [(a.value, a.node) for a in call.arguments[1:]]
-        effects.reading(call.frame, call.node, Operation.LIBRARY, call.name, operands, deep=True)
-    keywords = [
-        Argument(moved(a.value, Kind.NUMPY, everything=True), None, a.keyword)
-        for a in call.arguments
-        if a.keyword and a.keyword not in {"ordered", "vectorized", "vmap_method", "result_shape_dtypes", "sharding"}
-    ]
-    frame = call.frame
-    before, frame.mode = frame.mode, Mode.EAGER
-    pace = Pace.LOOPED
-    given = keywords if not call.name.startswith("scipy.") else []
-    with frame.at_pace(pace):
-        for obj in function.objects:
-            frame.engine.call(frame, call.node, of(obj), [*(Argument(v) for v in values), *given])
-    frame.mode = before
-    if call.name.startswith("scipy."):
-        return Value(Kind.NUMPY)
-    if call.name.endswith("debug.callback"):
-        from jaxlint.interp.values import NONE
-
-        return NONE
-    return fresh(call, _outer_kind(call), "a callback's results are device arrays")
-
-
-@handler("debug_print")
-def _debug_print(call: Call) -> Value:
-    from jaxlint.interp.values import NONE
-
-    if not call.frame.staged:
-        operands = [(a.value, a.node) for a in call.arguments]
-        device = [o for o in operands if o[0].kind.must_be(Kind.DEVICE)]
-        if device:
-            effects.reading(call.frame, call.node, Operation.HOST_CALLBACK, call.name, device)
-    return NONE
-
-
-@handler("transformed_method")
-def _transformed_method(call: Call) -> Value:
-    receiver = call.receiver or UNKNOWN
-    if call.name.endswith(("lower", "compile", "trace")):
-        return receiver
-    if call.name.endswith(("defjvp", "defvjp", "defjvps", "clear_cache")):
-        return NOTHING
-    return UNKNOWN
-
-
-_ = (constant, LibraryMethod)

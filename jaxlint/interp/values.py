@@ -35,21 +35,22 @@ class _Hashed:
     """A base with room for a hash once computed."""
 
     __slots__ = ("_hash",)
+    _hash: int
 
 
 def _keep_hash(cls: type) -> type:
     """Make a frozen dataclass compute its hash once."""
-    compute: Callable[[object], int] = cls.__hash__
+    compute: Callable[[object], int] = cls.__dict__["__hash__"]
 
     def kept(self: _Hashed) -> int:
         try:
-            return self._hash  # type: ignore[attr-defined, no-any-return]  # the slot of _Hashed
+            return self._hash
         except AttributeError:
             value = compute(self)
             object.__setattr__(self, "_hash", value)
             return value
 
-    cls.__hash__ = kept  # type: ignore[method-assign]  # what this is for
+    type.__setattr__(cls, "__hash__", kept)
     return cls
 
 

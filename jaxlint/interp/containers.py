@@ -1,0 +1,308 @@
+"""Methods of lists, dicts, sets, queues, and objects that are copied with some parts given anew."""
+
+from dataclasses import replace
+
+import libcst as cst
+
+from jaxlint.interp.assignment import leak, refine_item
+from jaxlint.interp.calls import call_with
+from jaxlint.interp.displays import add_item, add_mapping, merge_mapping, store_item
+from jaxlint.interp.engine import Call, handler
+from jaxlint.interp.heap import ANY, KEYS, base_of, element_of, field_names, read, values_of
+from jaxlint.interp.standard import compare_items, new_list, nth_element
+from jaxlint.interp.transforms import literal
+from jaxlint.interp.values import (
+    NONE,
+    NOTHING,
+    PYTHON,
+    UNKNOWN,
+    Class,
+    Instance,
+    LibraryObject,
+    Mapping,
+    Object,
+    Sequence,
+    Stream,
+    Tuple,
+    Value,
+    constant,
+    join,
+    of,
+)
+from jaxlint.kinds import ARRAY
+
+
+@handler("sort")
+def _sort(call: Call) -> Value:
+    """list.sort, list.index, list.count, list.remove: the elements are compared."""
+    element = element_of(call.engine.heap, call.receiver or UNKNOWN)
+    key = call.argument(1_000, "key")
+    compared = element if key is None or key.none_only else call_with(call.frame, call.node, key, [element])
+    compare_items(call, compared)
+    return PYTHON
+
+
+@handler("stream_next")
+def _stream_next(call: Call) -> Value:
+    """generator.send, __next__: what the generator yields."""
+    return element_of(call.engine.heap, call.receiver or UNKNOWN)
+
+
+@handler("list", "set", "deque")
+def _list(call: Call) -> Value:
+    first = call.argument(0)
+    name = "list" if call.name.endswith(("list", "deque")) else "set"
+    made = Sequence(call.frame.place(call.node), call.frame.scope.number, name)
+    if first is None:
+        return of(made)
+    items = call.engine.unpack_star(first)
+    if items is not None:
+        for n, item in enumerate(items):
+            call.engine.heap.write(made, str(n), item)
+        return of(made)
+    return new_list(call, nth_element(call, 0), name)
+
+
+@handler("tuple")
+def _tuple(call: Call) -> Value:
+    first = call.argument(0)
+    if first is None:
+        return of(Tuple(()))
+    items = call.engine.unpack_star(first)
+    return of(Tuple(items)) if items is not None else of(Stream(nth_element(call, 0)))
+
+
+@handler("dict")
+def _dict(call: Call) -> Value:
+    heap = call.engine.heap
+    fields: dict[str, Value] = {}
+    for a in call.arguments:
+        if a.keyword is not None:
+            fields[a.keyword] = a.value
+        elif any(isinstance(base_of(o), Mapping | Instance) for o in a.value.objects) or a.star == "**":
+            add_mapping(call.frame, fields, a.value)
+        else:
+            pair = element_of(heap, a.value)
+            items = call.engine.unpack_star(pair)
+            value = items[1] if items is not None and len(items) == 2 else element_of(heap, pair)
+            add_item(fields, PYTHON, value)
+    made = Mapping(call.frame.place(call.node), call.frame.scope.number)
+    for name, value in fields.items():
+        heap.write(made, name, value)
+    return of(made)
+
+
+@handler("defaultdict")
+def _defaultdict(call: Call) -> Value:
+    made = Mapping(call.frame.place(call.node), call.frame.scope.number)
+    factory = call.argument(0)
+    if factory is not None and not factory.none_only:
+        call.engine.heap.write(made, KEYS, PYTHON)
+        call.engine.heap.write(made, ANY, call.engine.call(call.frame, call.node, factory, ()))
+    return of(made)
+
+
+@handler("namedtuple")
+def _namedtuple(call: Call) -> Value:
+    names = literal(call.frame, call.argument(1, "field_names") or UNKNOWN)
+    if isinstance(names, str):
+        names = tuple(names.replace(",", " ").split())
+    if not isinstance(names, tuple):
+        return UNKNOWN
+    return call.engine.make_record(call.frame, call.node, tuple(str(n) for n in names))
+
+
+@handler("copy")
+def _copy(call: Call) -> Value:
+    value = call.argument(0) or call.receiver or UNKNOWN
+    return replace(value, tokens=frozenset())
+
+
+@handler("replace")
+def _replace(call: Call) -> Value:
+    """dataclasses.replace, x._replace, x.replace: the same kind of object with some fields given anew."""
+    base = call.receiver if call.receiver is not None else call.argument(0) or UNKNOWN
+    out = replace(base, const=(), tokens=frozenset())
+    objects: set[Object] = set()
+    for obj in base.objects:
+        if isinstance(base_of(obj), Instance):
+            below = base_of(obj)
+            assert isinstance(below, Instance)
+            made = Instance(below.cls, call.frame.place(call.node), call.frame.scope.number)
+            given = {a.keyword for a in call.arguments if a.keyword}
+            for name in field_names(call.engine.heap, obj):
+                if name not in given and (old := read(call.engine.heap, obj, name)) is not None:
+                    call.engine.heap.write(made, name, old)
+            for a in call.arguments:
+                if a.keyword is not None:
+                    call.engine.heap.write(made, a.keyword, a.value)
+            objects.add(made)
+        else:
+            objects.add(obj)
+    return replace(out, objects=frozenset(objects))
+
+
+def receiver_objects(call: Call) -> list[Object]:
+    return [] if call.receiver is None else list(call.receiver.objects)
+
+
+@handler("append")
+def _append(call: Call) -> Value:
+    value = call.argument(1 if call.name.endswith("insert") else 0) or UNKNOWN
+    for obj in receiver_objects(call):
+        call.engine.heap.write(obj, ANY, replace(value, const=()))
+        leak(call.frame, call.node, obj, value)
+    return NONE
+
+
+@handler("extend")
+def _extend(call: Call) -> Value:
+    element = nth_element(call, 0)
+    for obj in receiver_objects(call):
+        call.engine.heap.write(obj, ANY, replace(element, const=()))
+        leak(call.frame, call.node, obj, element)
+    return NONE
+
+
+@handler("pop")
+def _pop(call: Call) -> Value:
+    receiver = call.receiver or UNKNOWN
+    key, default = call.argument(0), call.argument(1)
+    if (any(isinstance(base_of(o), Mapping) for o in receiver.objects) or receiver.kind) and key is not None:
+        value = call.engine.subscript(call.frame, call.node, receiver, key, None)
+        return value if default is None else join(value, default)
+    return element_of(call.engine.heap, receiver)
+
+
+@handler("get")
+def _get(call: Call) -> Value:
+    receiver, key = call.receiver or UNKNOWN, call.argument(0)
+    default = call.argument(1, "default")
+    value = UNKNOWN if key is None else call.engine.subscript(call.frame, call.node, receiver, key, None)
+    if default is not None:
+        return join(value, default)
+    return value if value.kind or value.objects else join(value, NONE)
+
+
+@handler("setdefault")
+def _setdefault(call: Call) -> Value:
+    key, value = call.argument(0) or UNKNOWN, call.argument(1) or NONE
+    for obj in receiver_objects(call):
+        store_item(call.frame, obj, key, value)
+    return call.engine.subscript(call.frame, call.node, call.receiver or UNKNOWN, key, None)
+
+
+@handler("items")
+def _items(call: Call) -> Value:
+    return of(Stream(of(Tuple((PYTHON, _values(call))))))
+
+
+@handler("values")
+def _values_view(call: Call) -> Value:
+    return of(Stream(_values(call)))
+
+
+def _values(call: Call) -> Value:
+    receiver = call.receiver or UNKNOWN
+    out = NOTHING
+    for obj in receiver.objects:
+        out = join(out, values_of(call.engine.heap, obj) if isinstance(base_of(obj), Mapping) else UNKNOWN)
+    if receiver.kind:
+        token = (call.frame.place(call.node), call.frame.activation.number)
+        call.frame.state.fetched.discard(token)
+        tokens = frozenset((token,)) if receiver.kind & ARRAY else frozenset()
+        out = join(out, Value(receiver.kind, unknown=receiver.unknown, origin=receiver.origin, tokens=tokens))
+    elif receiver.unknown:
+        out = join(out, UNKNOWN)
+    return replace(out, const=())
+
+
+@handler("mapping_init")
+def _mapping_init(call: Call) -> Value:
+    """dict.__init__ of a class that derives from dict or its like: the instance holds the items."""
+    for obj in receiver_objects(call):
+        for a in call.arguments:
+            if a.keyword is not None:
+                call.engine.heap.write(obj, a.keyword, a.value)
+            elif a.star != "*":
+                merge_mapping(call.frame, obj, a.value)
+            else:
+                merge_mapping(call.frame, obj, element_of(call.engine.heap, a.value))
+    return NONE
+
+
+@handler("update")
+def _update(call: Call) -> Value:
+    for obj in receiver_objects(call):
+        for a in call.arguments:
+            if a.keyword is not None:
+                call.engine.heap.write(obj, a.keyword, a.value)
+            else:
+                merge_mapping(call.frame, obj, a.value)
+            leak(call.frame, call.node, obj, a.value)
+    if isinstance(call.node, cst.Call) and isinstance(call.node.func, cst.Attribute):
+        fields: dict[str, Value] = {}
+        for a in call.arguments:
+            if a.keyword is not None:
+                fields[a.keyword] = a.value
+            else:
+                add_mapping(call.frame, fields, a.value)
+        for name, value in fields.items():
+            if not name.startswith("*"):
+                refine_item(call.frame, call.node.func.value, constant(name), None, value)
+    return NONE
+
+
+@handler("put")
+def _put(call: Call) -> Value:
+    """queue.put and its like: the object holds what it was given."""
+    for obj in receiver_objects(call):
+        call.engine.heap.write(obj, ANY, call.argument(0) or UNKNOWN)
+    return NONE
+
+
+@handler("take")
+def _take(call: Call) -> Value:
+    out = NOTHING
+    for obj in receiver_objects(call):
+        held = call.engine.heap.field(obj, ANY)
+        out = join(out, held if held is not None else UNKNOWN)
+    return out
+
+
+@handler("container")
+def _container(call: Call) -> Value:
+    """An object that holds values and is told apart by where it was made: queues."""
+    return of(LibraryObject(call.name, (), call.frame.place(call.node)))
+
+
+@handler("dataclass")
+def _dataclass(call: Call) -> Value:
+    first = call.argument(0)
+    if first is not None and any(isinstance(o, Class) for o in first.objects):
+        return first
+    return of(LibraryObject("functools.decorator"))
+
+
+@handler("asdict")
+def _asdict(call: Call) -> Value:
+    value = call.argument(0) or call.receiver or UNKNOWN
+    made = Mapping(call.frame.place(call.node), call.frame.scope.number)
+    for obj in value.objects:
+        for name in field_names(call.engine.heap, obj):
+            held = read(call.engine.heap, obj, name)
+            if held is not None:
+                call.engine.heap.write(made, name, held)
+    if value.unknown or value.kind:
+        call.engine.heap.write(made, ANY, Value(value.kind, unknown=value.unknown))
+    return of(made)
+
+
+@handler("field")
+def _field(call: Call) -> Value:
+    """dataclasses.field, flax.struct.field: the default of a field."""
+    factory = call.argument(1_000, "default_factory")
+    if factory is not None and not factory.none_only:
+        return call.engine.call(call.frame, call.node, factory, ())
+    default = call.argument(1_000, "default", "value")
+    return UNKNOWN if default is None else default

@@ -1,0 +1,128 @@
+"""Displays and comprehensions: tuples, lists, dicts and sets as they are written."""
+
+from collections.abc import Sequence as Seq
+from dataclasses import replace
+
+import libcst as cst
+
+from jaxlint.interp.engine import Frame, expression
+from jaxlint.interp.heap import ANY, KEYS, base_of, element_of, field_names, read
+from jaxlint.interp.values import (
+    NOTHING,
+    Mapping,
+    Object,
+    Sequence,
+    Stream,
+    Tuple,
+    Value,
+    join,
+    of,
+)
+
+
+@expression(cst.Tuple)
+def _tuple(frame: Frame, node: cst.CSTNode) -> Value:
+    assert isinstance(node, cst.Tuple)
+    items = _elements(frame, node.elements)
+    if items is None:
+        return of(Stream(_joined_elements(frame, node.elements)))
+    return of(Tuple(items))
+
+
+def _elements(frame: Frame, elements: Seq[cst.BaseElement]) -> tuple[Value, ...] | None:
+    out: list[Value] = []
+    for element in elements:
+        value = frame.engine.evaluate(frame, element.value)
+        if isinstance(element, cst.StarredElement):
+            items = frame.engine.unpack_star(value)
+            if items is None:
+                return None
+            out.extend(items)
+        else:
+            out.append(value)
+    return tuple(out) if len(out) <= 32 else None
+
+
+def _joined_elements(frame: Frame, elements: Seq[cst.BaseElement]) -> Value:
+    out = NOTHING
+    for element in elements:
+        value = frame.engine.evaluate(frame, element.value)
+        out = join(out, element_of(frame.engine.heap, value) if isinstance(element, cst.StarredElement) else value)
+    return out
+
+
+@expression(cst.List, cst.Set)
+def _list(frame: Frame, node: cst.CSTNode) -> Value:
+    assert isinstance(node, cst.List | cst.Set)
+    heap = frame.engine.heap
+    seq = Sequence(frame.place(node), frame.scope.number, "list" if isinstance(node, cst.List) else "set")
+    if len(node.elements) > 64:
+        for element in node.elements[:64]:
+            heap.write(seq, ANY, frame.engine.evaluate(frame, element.value))
+        return of(seq)
+    items = _elements(frame, node.elements)
+    if items is None:
+        heap.write(seq, ANY, _joined_elements(frame, node.elements))
+    else:
+        for n, item in enumerate(items):
+            heap.write(seq, str(n), item)
+    return of(seq)
+
+
+@expression(cst.Dict)
+def _dict(frame: Frame, node: cst.CSTNode) -> Value:
+    assert isinstance(node, cst.Dict)
+    engine = frame.engine
+    fields: dict[str, Value] = {}
+    for element in node.elements[:256]:
+        value = engine.evaluate(frame, element.value)
+        if isinstance(element, cst.DictElement):
+            add_item(fields, engine.evaluate(frame, element.key), value)
+        else:
+            add_mapping(frame, fields, value)
+    found = Mapping(frame.place(node), frame.scope.number)
+    for name, value in fields.items():
+        engine.heap.write(found, name, value)
+    return of(found)
+
+
+def add_item(fields: dict[str, Value], key: Value, value: Value) -> None:
+    """Put one item among the fields of a dict that is being made: it replaces an earlier one of the same key."""
+    if key.const and isinstance(key.const[0], str | int) and key.const[0] != "":
+        fields[str(key.const[0])] = value
+    else:
+        fields[KEYS] = replace(join(fields.get(KEYS, NOTHING), key), const=(), tokens=frozenset())
+        fields[ANY] = join(fields.get(ANY, NOTHING), value)
+
+
+def add_mapping(frame: Frame, fields: dict[str, Value], value: Value) -> None:
+    """Put all items of a mapping value among the fields of a dict that is being made."""
+    heap = frame.engine.heap
+    many = len(value.objects) > 1 or bool(value.kind) or value.unknown
+    for obj in value.objects:
+        if isinstance(base_of(obj), Mapping):
+            for name in field_names(heap, obj):
+                part = read(heap, obj, name)
+                if part is not None:
+                    fields[name] = join(fields[name], part) if many and name in fields else part
+        else:
+            fields[ANY] = join(fields.get(ANY, NOTHING), element_of(heap, of(obj)))
+    if value.kind or value.unknown:
+        rest = Value(value.kind, unknown=value.unknown, origin=value.origin)
+        fields[ANY] = join(fields.get(ANY, NOTHING), rest)
+
+
+def store_item(frame: Frame, target: Object, key: Value, value: Value) -> None:
+    """Write one item of a dict or list."""
+    fields: dict[str, Value] = {}
+    add_item(fields, key, value)
+    for name, part in fields.items():
+        frame.engine.heap.write(target, name, part)
+
+
+def merge_mapping(frame: Frame, target: Object, value: Value) -> None:
+    """Write all items of a mapping value into `target` (dict.update)."""
+    fields: dict[str, Value] = {}
+    add_mapping(frame, fields, value)
+    for name, part in fields.items():
+        frame.engine.heap.write(target, name, part)

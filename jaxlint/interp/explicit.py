@@ -1,0 +1,119 @@
+"""Explicit transfers, and callbacks through which compiled code calls the host."""
+
+from dataclasses import replace
+
+import libcst as cst
+
+from jaxlint.interp import devices, effects
+from jaxlint.interp.calls import identify
+from jaxlint.interp.engine import Argument, Call, Frame, Mode, handler
+from jaxlint.interp.heap import leaves, moved
+from jaxlint.interp.heat import Pace
+from jaxlint.interp.library import fresh, fresh_array
+from jaxlint.interp.transforms import outer_kind, with_origin
+from jaxlint.interp.values import (
+    NONE,
+    NOTHING,
+    UNKNOWN,
+    Value,
+    of,
+)
+from jaxlint.kinds import Kind
+from jaxlint.sites import Operation
+
+
+@handler("device_get")
+def _device_get(call: Call) -> Value:
+    value = call.given(0, "x")
+    found = [v for v in leaves(call.engine.heap, value) if v.kind & Kind.DEVICE]
+    if found and not call.frame.staged:
+        effects.record(call.frame, call.node, Operation.EXPLICIT_FETCH, "jax.device_get", ((found[0], call.node),))
+    for leaf in found:
+        effects.mark_fetched(call.frame, leaf)
+    if value.unknown and not value.kind and not value.objects:
+        return Value(Kind.NUMPY, origin=call.frame.origin(call.node, "jax.device_get returns host values"))
+    out = moved(value, Kind.NUMPY)
+    return replace(out, unknown=False) if out.kind else out
+
+
+@handler("device_put")
+def _device_put(call: Call) -> Value:
+    """device_put: an explicit upload or move."""
+    frame = call.frame
+    value = call.argument(0, "x") or UNKNOWN
+    where = devices.placement_of(call.argument(1, "device", "sharding") or NONE)
+    if not frame.staged:
+        found = leaves(frame.engine.heap, value)
+        host = [v for v in found if v.kind & Kind.NUMPY]
+        arrays = [v for v in found if v.kind.must_be(Kind.DEVICE)]
+        if host:
+            effects.record(frame, call.node, Operation.EXPLICIT_UPLOAD, "jax.device_put", ((host[0], call.node),))
+        node = call.arguments[0].node if call.arguments else None
+        elsewhere = where not in {"", devices.DEFAULT, "device:0"} and all(
+            v.placement == devices.DEFAULT for v in arrays
+        )
+        looped = frame.pace in {Pace.LOOPED, Pace.LOOPED_GATED}
+        if arrays and elsewhere and looped and devices.invariant(frame, node):
+            # An unchanging array that goes to another device again at every turn.
+            effects.record(frame, call.node, Operation.REDUNDANT_PUT, "jax.device_put", ((arrays[0], call.node),))
+    kind = Kind.TRACER if frame.staged or value.kind.must_be(Kind.TRACER) else Kind.DEVICE
+    out = upload_result(frame, call.node, value, kind)
+    return devices.placed(out, where)
+
+
+def upload_result(frame: Frame, node: cst.CSTNode, value: Value, kind: Kind) -> Value:
+    """A tree whose leaves are all on the device now."""
+    if value.unknown and not value.objects:
+        return fresh_array(frame, node, kind, "device_put returns device arrays")
+    out = moved(value, kind, everything=True)
+    return identify(frame, node, with_origin(out, frame.origin(node, "device_put returns device arrays")))
+
+
+@handler("host_callback")
+def _host_callback(call: Call) -> Value:
+    """A library or JAX calls the function given to it with NumPy arrays on the host."""
+    function = call.given(0, "callback", "fun", "func")
+    start = 2 if "pure_callback" in call.name or "io_callback" in call.name else 1
+    values = [moved(a.value, Kind.NUMPY, everything=True) for a in call.arguments[start:] if a.keyword is None]
+    if call.name.startswith("scipy."):
+        values = [Value(Kind.NUMPY)]
+        operands = [(a.value, a.node) for a in call.arguments[1:]]
+        effects.reading(call.frame, call.node, Operation.LIBRARY, call.name, operands, deep=True)
+    keywords = [
+        Argument(moved(a.value, Kind.NUMPY, everything=True), None, a.keyword)
+        for a in call.arguments
+        if a.keyword and a.keyword not in {"ordered", "vectorized", "vmap_method", "result_shape_dtypes", "sharding"}
+    ]
+    frame = call.frame
+    before, frame.mode = frame.mode, Mode.EAGER
+    pace = Pace.LOOPED
+    given = keywords if not call.name.startswith("scipy.") else []
+    with frame.at_pace(pace):
+        for obj in function.objects:
+            frame.engine.call(frame, call.node, of(obj), [*(Argument(v) for v in values), *given])
+    frame.mode = before
+    if call.name.startswith("scipy."):
+        return Value(Kind.NUMPY)
+    if call.name.endswith("debug.callback"):
+        return NONE
+    return fresh(call, outer_kind(call), "a callback's results are device arrays")
+
+
+@handler("debug_print")
+def _debug_print(call: Call) -> Value:
+    if not call.frame.staged:
+        operands = [(a.value, a.node) for a in call.arguments]
+        device = [o for o in operands if o[0].kind.must_be(Kind.DEVICE)]
+        if device:
+            effects.reading(call.frame, call.node, Operation.HOST_CALLBACK, call.name, device)
+    return NONE
+
+
+@handler("transformed_method")
+def _transformed_method(call: Call) -> Value:
+    receiver = call.receiver or UNKNOWN
+    if call.name.endswith(("lower", "compile", "trace")):
+        return receiver
+    if call.name.endswith(("defjvp", "defvjp", "defjvps", "clear_cache")):
+        return NOTHING
+    return UNKNOWN

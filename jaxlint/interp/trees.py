@@ -1,0 +1,132 @@
+"""Trees: jax.tree's functions, with what the mapped function does to the places of the leaves."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import libcst as cst
+
+from jaxlint.interp.engine import Argument, Call, handler
+from jaxlint.interp.heap import base_of, field_names, leaves
+from jaxlint.interp.heat import Pace
+from jaxlint.interp.values import (
+    NOTHING,
+    PYTHON,
+    UNKNOWN,
+    Function,
+    Instance,
+    Library,
+    Mapping,
+    Method,
+    Moved,
+    Object,
+    Partial,
+    Stream,
+    Tuple,
+    Value,
+    join,
+    join_all,
+    of,
+)
+from jaxlint.interp.values import Sequence as ListOf
+from jaxlint.kinds import Kind
+
+
+@handler("tree_map")
+def _tree_map(call: Call) -> Value:
+    function, tree = call.given(0, "f"), call.given(1, "tree")
+    rest = [a.value for a in call.arguments[2:] if a.keyword is None and not a.star]
+    frame = call.frame
+    pace = Pace.LOOPED if any(isinstance(o, Function | Method | Partial) for o in function.objects) else Pace.ONCE
+    if call.name.endswith("with_path"):
+        return _mapped(call, lambda v: _apply(call, function, [PYTHON, v], pace), tree)
+    rests = [join_all(leaves(frame.engine.heap, r)) or NOTHING for r in rest]
+    return _mapped(call, lambda v: _apply(call, function, [v, *rests], pace), tree)
+
+
+def _apply(call: Call, function: Value, values: Sequence[Value], pace: Pace) -> Value:
+    frame = call.frame
+    if frame.staged:
+        pace = Pace.ONCE
+    with frame.at_pace(pace):
+        return frame.engine.call(frame, call.node, function, [Argument(v, _tree_node(call)) for v in values])
+
+
+def _tree_node(call: Call) -> cst.CSTNode | None:
+    found = call.find(1, "tree")
+    return None if found is None else found.node
+
+
+def _mapped(call: Call, apply: Callable[[Value], Value], tree: Value, depth: int = 4) -> Value:
+    """The tree with each leaf replaced by what `apply` gives."""
+    out = NOTHING
+    plain = Value(tree.kind, unknown=tree.unknown, const=tree.const, origin=tree.origin, tokens=tree.tokens)
+    if plain.kind or (plain.unknown and not tree.objects):
+        out = apply(plain)
+    for obj in tree.objects:
+        below = base_of(obj)
+        if isinstance(below, Tuple) and depth:
+            out = join(out, of(Tuple(tuple(_mapped(call, apply, v, depth - 1) for v in below.items))))
+        elif isinstance(below, Stream) and depth:
+            out = join(out, of(Stream(_mapped(call, apply, below.element, depth - 1))))
+        elif isinstance(below, Mapping | ListOf | Instance) or isinstance(obj, Moved):
+            out = join(out, _mapped_object(call, apply, obj))
+        elif not isinstance(obj, Function | Library):
+            out = join(out, of(obj))
+    return out
+
+
+def _mapped_object(call: Call, apply: Callable[[Value], Value], obj: Object) -> Value:
+    heap = call.engine.heap
+    found = [v for v in leaves(heap, of(obj)) if not (v.const and isinstance(v.const[0], str))]
+    result = NOTHING
+    for leaf in {(_leaf.kind, _leaf.unknown): _leaf for _leaf in found}.values():
+        result = join(result, apply(leaf))
+    if not found:
+        result = apply(UNKNOWN)
+    if result.kind and not result.objects:
+        single = next((k for k in (Kind.TRACER, Kind.DEVICE, Kind.NUMPY, Kind.PYTHON) if k in result.kind), Kind(0))
+        return of(Moved(base_of(obj), result.kind if result.kind in (single,) else single))
+    if result.unknown and not result.objects:
+        return UNKNOWN
+    below = base_of(obj)
+    if isinstance(below, Mapping):
+        made: Object = Mapping(call.frame.place(call.node), call.frame.scope.number)
+    else:
+        made = ListOf(call.frame.place(call.node), call.frame.scope.number)
+    for name in field_names(heap, obj):
+        heap.write(made, name, result)
+    return of(made)
+
+
+@handler("tree_leaves")
+def _tree_leaves(call: Call) -> Value:
+    tree = call.given(0, "tree")
+    found = leaves(call.engine.heap, tree)
+    element = join_all(replace(v, const=(), tokens=frozenset()) for v in found)
+    if tree.unknown and not tree.kind:
+        element = join(element, UNKNOWN)
+    if call.name.endswith("with_path"):
+        element = of(Tuple((PYTHON, element)))
+    if call.name.endswith(("flatten", "flatten_with_path")):
+        return of(Tuple((of(Stream(element)), PYTHON)))
+    return of(Stream(element))
+
+
+@handler("tree_reduce")
+def _tree_reduce(call: Call) -> Value:
+    element = join_all(leaves(call.engine.heap, call.given(1, "tree"))) or UNKNOWN
+    start = call.argument(2, "initializer")
+    result = _apply(call, call.given(0, "function"), [start or element, element], Pace.LOOPED)
+    return join(result, start) if start is not None else result
+
+
+@handler("tree_unflatten")
+def _tree_unflatten(call: Call) -> Value:
+    element = join_all(leaves(call.engine.heap, call.given(1, "leaves")))
+    return Value(element.kind, unknown=element.unknown or element.is_nothing, origin=element.origin)
+
+
+@handler("tree_transpose")
+def _tree_transpose(call: Call) -> Value:
+    element = join_all(leaves(call.engine.heap, call.given(2, "pytree_to_transpose")))
+    return Value(element.kind, unknown=element.unknown or element.is_nothing, origin=element.origin)
