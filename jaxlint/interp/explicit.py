@@ -69,34 +69,40 @@ def upload_result(frame: Frame, node: cst.CSTNode, value: Value, kind: Kind) -> 
     return identify(frame, node, with_origin(out, frame.origin(node, "device_put returns device arrays")))
 
 
+_CALLBACK_OPTIONS = {"ordered", "partitioned", "result_shape_dtypes", "sharding", "vectorized", "vmap_method"}
+
+
 @handler("host_callback")
 def _host_callback(call: Call) -> Value:
-    """A library or JAX calls the function given to it with NumPy arrays on the host."""
-    function = call.given(0, "callback", "fun", "func")
-    start = 2 if "pure_callback" in call.name or "io_callback" in call.name else 1
-    values = [moved(a.value, Kind.NUMPY, everything=True) for a in call.arguments[start:] if a.keyword is None]
-    if call.name.startswith("scipy."):
-        values = [Value(Kind.NUMPY)]
-        operands = [(a.value, a.node) for a in call.arguments[1:]]
-        effects.reading(call.frame, call.node, Operation.LIBRARY, call.name, operands, deep=True)
-    keywords = [
-        Argument(moved(a.value, Kind.NUMPY, everything=True), None, a.keyword)
-        for a in call.arguments
-        if a.keyword and a.keyword not in {"ordered", "vectorized", "vmap_method", "result_shape_dtypes", "sharding"}
-    ]
+    """JAX calls the function on the host, with NumPy arrays. Outside of compiled code debug.callback fetches them."""
+    debugging = call.name.endswith("debug.callback")
+    given = [a for a in call.arguments[1 if debugging else 2 :] if a.keyword not in _CALLBACK_OPTIONS]
+    if debugging and not call.frame.staged:
+        operands = [(v, a.node) for a in given for v in leaves(call.engine.heap, a.value)]
+        certain = [(v, at) for v, at in operands if v.kind.must_be(Kind.DEVICE)]
+        effects.reading(call.frame, call.node, Operation.HOST_CALLBACK, call.name, certain)
+    host = [replace(a, value=moved(a.value, Kind.NUMPY, everything=True)) for a in given]
+    _on_host(call, call.given(0, "callback"), host)
+    return NONE if debugging else fresh(call, outer_kind(call), "a callback's results are device arrays")
+
+
+@handler("host_solver")
+def _host_solver(call: Call) -> Value:
+    """A solver on the host reads its arguments and calls the function with NumPy arrays again and again."""
+    operands = [(a.value, a.node) for a in call.arguments[1:]]
+    effects.reading(call.frame, call.node, Operation.LIBRARY, call.name, operands, deep=True)
+    _on_host(call, call.given(0, "fun", "func"), [Argument(Value(Kind.NUMPY))])
+    return Value(Kind.NUMPY)
+
+
+def _on_host(call: Call, function: Value, arguments: list[Argument]) -> None:
     frame = call.frame
     before, frame.mode = frame.mode, Mode.EAGER
-    pace = Pace.LOOPED
-    given = keywords if not call.name.startswith("scipy.") else []
-    with frame.at_pace(pace):
+    traced, frame.traced = frame.traced, False
+    with frame.at_pace(Pace.LOOPED):
         for obj in function.objects:
-            frame.engine.call(frame, call.node, of(obj), [*(Argument(v) for v in values), *given])
-    frame.mode = before
-    if call.name.startswith("scipy."):
-        return Value(Kind.NUMPY)
-    if call.name.endswith("debug.callback"):
-        return NONE
-    return fresh(call, outer_kind(call), "a callback's results are device arrays")
+            frame.engine.call(frame, call.node, of(obj), arguments)
+    frame.mode, frame.traced = before, traced
 
 
 @handler("debug_print")

@@ -1,0 +1,685 @@
+"""Heat: the algebra of paces, how it spreads along calls, and the gates of loops as people write them."""
+
+import textwrap
+from itertools import product
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from snippets import PRELUDE, check_marks, rows
+
+from jaxlint.interp.heat import Pace, hotter, spread
+from jaxlint.sites import Heat
+
+PACES = tuple(Pace)
+COOLEST_FIRST = (Pace.GATED, Pace.ONCE, Pace.LOOPED_GATED, Pace.LOOPED)
+few = settings(max_examples=100, deadline=None)
+
+
+class TestPace:
+    def test_once_is_neutral(self) -> None:
+        for a in PACES:
+            assert a.then(Pace.ONCE) is a
+            assert Pace.ONCE.then(a) is a
+
+    def test_then_is_associative(self) -> None:
+        for a, b, c in product(PACES, repeat=3):
+            assert a.then(b).then(c) is a.then(b.then(c))
+
+    def test_then_is_monotone_in_how_often_the_whole_runs(self) -> None:
+        for a, b, c in product(PACES, repeat=3):
+            assert hotter(a, b).then(c) is hotter(a.then(c), b.then(c))
+
+    def test_hotter_is_a_join(self) -> None:
+        for a, b, c in product(PACES, repeat=3):
+            assert hotter(a, a) is a
+            assert hotter(a, b) is hotter(b, a)
+            assert hotter(hotter(a, b), c) is hotter(a, hotter(b, c))
+
+    def test_the_order_of_the_join_is_that_of_how_often_code_runs(self) -> None:
+        for n, m in product(range(4), repeat=2):
+            assert hotter(COOLEST_FIRST[n], COOLEST_FIRST[m]) is COOLEST_FIRST[max(n, m)]
+        heats = [pace.heat for pace in COOLEST_FIRST]
+        assert heats == sorted(heats) == [Heat.COLD, Heat.COLD, Heat.PERIODIC, Heat.HOT]
+
+    def test_a_loop_makes_hot_and_a_gate_in_it_periodic_wherever_the_function_is_called(self) -> None:
+        for outer in PACES:
+            assert outer.then(Pace.LOOPED).heat is Heat.HOT
+            assert outer.then(Pace.LOOPED).then(Pace.GATED).heat is Heat.PERIODIC
+            assert outer.then(Pace.GATED).heat is not Heat.HOT
+
+
+Graph = dict[int, list[tuple[int, Pace]]]
+NODES = range(8)
+edges = st.lists(st.tuples(st.sampled_from(NODES), st.sampled_from(NODES), st.sampled_from(PACES)), max_size=24)
+roots_ = st.lists(st.sampled_from(NODES), min_size=1, max_size=3, unique=True)
+fixed_ = st.dictionaries(st.sampled_from(NODES), st.sampled_from([Pace.ONCE, Pace.LOOPED]), max_size=2)
+
+
+def graph_of(listed: list[tuple[int, int, Pace]]) -> Graph:
+    graph: Graph = {}
+    for caller, callee, pace in listed:
+        graph.setdefault(caller, []).append((callee, pace))
+    return graph
+
+
+def by_rounds(roots: list[int], graph: Graph, fixed: dict[int, Pace]) -> dict[int, Pace]:
+    """What `spread` promises, slowly: all edges again and again until nothing changes."""
+    paces = {root: fixed.get(root, Pace.ONCE) for root in roots}
+    while True:
+        before = dict(paces)
+        for caller, out in graph.items():
+            for callee, local in out if caller in paces else ():
+                new = fixed.get(callee, paces[caller].then(local))
+                paces[callee] = hotter(paces.get(callee, new), new)
+        if paces == before:
+            return paces
+
+
+class TestSpread:
+    @few
+    @given(roots_, edges, fixed_)
+    def test_gives_the_least_paces_that_all_calls_allow_in_any_graph(
+        self, roots: list[int], listed: list[tuple[int, int, Pace]], fixed: dict[int, Pace]
+    ) -> None:
+        assert spread(roots, graph_of(listed), fixed) == by_rounds(roots, graph_of(listed), fixed)
+
+    @few
+    @given(roots_, edges, fixed_, st.tuples(st.sampled_from(NODES), st.sampled_from(NODES), st.sampled_from(PACES)))
+    def test_one_call_more_makes_nothing_cooler(
+        self,
+        roots: list[int],
+        listed: list[tuple[int, int, Pace]],
+        fixed: dict[int, Pace],
+        added: tuple[int, int, Pace],
+    ) -> None:
+        before = spread(roots, graph_of(listed), fixed)
+        after = spread(roots, graph_of([*listed, added]), fixed)
+        for node, pace in before.items():
+            assert hotter(pace, after[node]) is after[node]
+
+    @few
+    @given(roots_, edges, fixed_)
+    def test_the_order_of_roots_and_calls_is_of_no_matter(
+        self, roots: list[int], listed: list[tuple[int, int, Pace]], fixed: dict[int, Pace]
+    ) -> None:
+        there = spread(roots, graph_of(listed), fixed)
+        back = spread(roots[::-1], graph_of(listed[::-1]), fixed)
+        assert there == back
+
+    @few
+    @given(roots_, edges, fixed_)
+    def test_what_is_fixed_stays_and_what_nobody_calls_has_no_pace(
+        self, roots: list[int], listed: list[tuple[int, int, Pace]], fixed: dict[int, Pace]
+    ) -> None:
+        paces = spread(roots, graph_of(listed), fixed)
+        assert all(paces[node] is pace for node, pace in fixed.items() if node in paces)
+        assert set(roots) <= set(paces) <= set(roots) | {callee for _, callee, _ in listed}
+
+    def test_a_long_chain_of_calls_keeps_the_loop_at_its_head(self) -> None:
+        chain: Graph = {n: [(n + 1, Pace.ONCE)] for n in range(1, 5_000)}
+        paces = spread([0], {0: [(1, Pace.LOOPED)], **chain}, {})
+        assert paces[5_000] is Pace.LOOPED
+        paces = spread([0], {0: [(1, Pace.LOOPED)], **chain}, {2_500: Pace.ONCE})
+        assert (paces[2_499], paces[5_000]) == (Pace.LOOPED, Pace.ONCE)
+
+
+LOOP = """\
+import math
+import random
+import time
+import logging
+
+def train(x, data, n, last, debug, verbose, args, cfg, config, milestones, num_steps, every, is_main, done, logger):
+    last_time = time.time()
+    next_eval = 0
+    for i in range(num_steps):
+        x = step(x)
+"""
+IN_LOOP = " " * 8
+
+RARE = (
+    "i % n == 0",
+    "i % 100 == 0",
+    "0 == i % 100",
+    "not i % n",
+    "not (i % n)",
+    "i % n == n - 1",
+    "(i + 1) % n == 0",
+    "i % n < 1",
+    "i % args.log_every == 0",
+    "i % config['n'] == 0",
+    "i % n == 0 and i > 0",
+    "i > 0 and i % n == 0",
+    "i and i % n == 0",
+    "is_main and i % n == 0",
+    "jax.process_index() == 0 and i % n == 0",
+    "i % n == 0 and not done",
+    "args.log_every and i % args.log_every == 0",
+    "i % n == 0 or i == num_steps - 1",
+    "(i % n == 0) or (i + 1 == num_steps)",
+    "i % n == 0 or debug",
+    "not (i % n != 0)",
+    "i == 0",
+    "0 == i",
+    "i == num_steps - 1",
+    "i == len(data) - 1",
+    "i + 1 == args.steps",
+    "i in (0, 10, 100)",
+    "i in milestones",
+    "debug",
+    "args.debug",
+    "self_debug",
+    "cfg.verbose",
+    "verbose",
+    "verbose > 1",
+    "debug and i > 3",
+    "args.dry_run",
+    "every(i)",
+    "cfg.should_log(i)",
+    "should_log",
+    "logger.should_log(i)",
+    "time.time() - last > 10",
+    "time.time() - last_time >= args.interval",
+    "time.perf_counter() - last > 10.0",
+    "last_time + 10 < time.time()",
+    "i < 3",
+    "i <= 1",
+    "config['debug']",
+    "config.get('verbose', False)",
+    "logger.isEnabledFor(logging.DEBUG)",
+    "np.mod(i, n) == 0",
+    "(i & 63) == 0",
+    "i >= next_eval",
+    "next_eval <= i",
+    "random.random() < 0.01",
+    "is_log_step",
+    "log_now",
+)
+OFTEN = (
+    "i % n",
+    "i % n != 0",
+    "i % n > 0",
+    "0 != i % n",
+    "not i % n == 0",
+    "i != 0",
+    "i > 0",
+    "i >= 10",
+    "i not in milestones",
+    "not debug",
+    "done",
+    "x is not None",
+    "is_main",
+    "jax.process_index() == 0",
+    "jax.process_index() == 0 and not done",
+    "args.rank == 0",
+    "args.save",
+    "n == 0",
+    "len(data) == n",
+    "isinstance(data, list)",
+    "i % n == 0 or done",
+    "'%d' % n == args.name",
+    "args.use_wandb",
+    "logger is not None",
+)
+RARE_GAPS = {
+    "last_time + 10 < time.time()": "",
+}
+OFTEN_GAPS: dict[str, str] = {}
+
+
+def parameters(listed: tuple[str, ...], gaps: dict[str, str]) -> list[object]:
+    assert set(gaps) <= set(listed)
+    return [
+        pytest.param(test, marks=[pytest.mark.xfail(strict=True, reason=gaps[test])] if test in gaps else [])
+        for test in listed
+    ]
+
+
+@pytest.mark.parametrize("test", parameters(RARE, RARE_GAPS))
+def test_behind_a_rare_test_in_a_loop_code_is_periodic_and_on_the_other_branch_hot(test: str) -> None:
+    check_marks(
+        f"{PRELUDE}{LOOP}{IN_LOOP}if {test}:\n"
+        f"{IN_LOOP}    print(x)  # d2h periodic\n"
+        f"{IN_LOOP}else:\n"
+        f"{IN_LOOP}    print(x)  # d2h hot\n"
+    )
+
+
+@pytest.mark.parametrize("test", parameters(OFTEN, OFTEN_GAPS))
+def test_behind_a_test_that_mostly_holds_in_a_loop_code_is_hot(test: str) -> None:
+    check_marks(f"{PRELUDE}{LOOP}{IN_LOOP}if {test}:\n{IN_LOOP}    print(x)  # d2h hot\n")
+
+
+@pytest.mark.parametrize("test", ["i % n", "i % n != 0", "i % n > 0", "not i % n == 0", "not debug", "i != 0"])
+def test_what_follows_a_way_out_of_the_turn_that_is_mostly_taken_is_periodic(test: str) -> None:
+    check_marks(f"{PRELUDE}{LOOP}{IN_LOOP}if {test}:\n{IN_LOOP}    continue\n{IN_LOOP}print(x)  # d2h periodic\n")
+
+
+@pytest.mark.parametrize("test", ["i % n", "i % n != 0", "i % n > 0", "not i % n == 0", "not debug"])
+def test_what_follows_a_way_out_of_the_function_that_is_mostly_taken_is_periodic(test: str) -> None:
+    function = f"def log(i, x, n, debug):\n    if {test}:\n        return\n    print(x)  # d2h periodic\n"
+    check_marks(f"{PRELUDE}{function}\ndef f(n, debug):\n    for i in range(99):\n        log(i, step(1.0), n, debug)\n")
+
+
+@pytest.mark.parametrize("test", ["i % n == 0", "not i % n", "debug", "i == 0", "done", "is_main"])
+def test_what_follows_a_way_out_that_is_rarely_taken_is_hot(test: str) -> None:
+    check_marks(f"{PRELUDE}{LOOP}{IN_LOOP}if {test}:\n{IN_LOOP}    continue\n{IN_LOOP}print(x)  # d2h hot\n")
+
+
+@pytest.mark.parametrize("test", ["i % n == 0", "debug", "jax.process_index() == 0"])
+def test_outside_of_loops_a_test_makes_nothing_periodic(test: str) -> None:
+    check_marks(f"{PRELUDE}def once(x, i, n, debug):\n    if {test}:\n        print(step(x))  # d2h cold\n")
+
+
+SHAPES = {
+    "a loop": """
+        def f(x):
+            print(step(x))  # d2h cold
+            for i in range(99):
+                x = step(x)
+                print(x)  # d2h hot
+            print(step(x))  # d2h cold
+    """,
+    "while, and what follows it": """
+        def f(x):
+            while True:
+                x = step(x)
+                if float(x) < 1e-3:  # d2h hot
+                    break
+            print(step(x))  # d2h cold
+    """,
+    "the condition of while": """
+        def f(x):
+            while float(step(x)) > 1:  # d2h hot
+                pass
+    """,
+    "the iterable of for is evaluated once": """
+        def f(x, n):
+            for i in range(int(step(x))):  # d2h cold
+                pass
+    """,
+    "else of a loop": """
+        def f(x):
+            for i in range(9):
+                x = step(x)
+            else:
+                print(x)  # d2h cold
+    """,
+    "a counter of one's own": """
+        def f(x, n):
+            count = 0
+            while count < 1000:
+                x = step(x)
+                count += 1
+                if count % n == 0:
+                    print(x)  # d2h periodic
+    """,
+    "a counter of one's own compared for being the first": """
+        def f(x, n):
+            count = 0
+            while count < 1000:
+                x = step(x)
+                if count == 0:
+                    print(x)  # d2h periodic
+                count += 1
+    """,
+    "a counter on self": """
+        class T:
+            def __init__(self):
+                self.steps = 0
+            def f(self, x, n):
+                while True:
+                    x = step(x)
+                    self.steps += 1
+                    if self.steps % n == 0:
+                        print(x)  # d2h periodic
+    """,
+    "enumerate": """
+        def f(x, loader, n):
+            for i, batch in enumerate(loader):
+                x = step(x)
+                if i == 0:
+                    print(x)  # d2h periodic
+    """,
+    "the test under a name": """
+        def f(x, n):
+            for i in range(999):
+                x = step(x)
+                log = i % n == 0
+                if log:
+                    print(x)  # d2h periodic
+    """,
+    "the test in a function": """
+        def due(i, n):
+            return i % n == 0
+
+        def f(x, n):
+            for i in range(999):
+                x = step(x)
+                if due(i, n):
+                    print(x)  # d2h periodic
+    """,
+    "elif": """
+        def f(x, n, done):
+            for i in range(999):
+                x = step(x)
+                if done:
+                    pass
+                elif i % n == 0:
+                    print(x)  # d2h periodic
+    """,
+    "elif after a gate is mostly reached": """
+        def f(x, n, done):
+            for i in range(999):
+                x = step(x)
+                if i % n == 0:
+                    pass
+                elif done:
+                    print(x)  # d2h hot
+    """,
+    "a ternary": """
+        def f(x, n):
+            for i in range(999):
+                x = step(x)
+                y = float(x) if i % n == 0 else None  # d2h periodic
+    """,
+    "the other side of a ternary": """
+        def f(x, n):
+            for i in range(999):
+                x = step(x)
+                y = None if i % n else float(x)  # d2h periodic
+    """,
+    "a short circuit": """
+        def f(x, n):
+            for i in range(999):
+                x = step(x)
+                i % n == 0 and print(x)  # d2h periodic
+    """,
+    "a short circuit by or": """
+        def f(x, n):
+            for i in range(999):
+                x = step(x)
+                i % n or print(x)  # d2h periodic
+    """,
+    "the fetch behind the gate in one test": """
+        def f(x, n):
+            for i in range(999):
+                x = step(x)
+                if i % n == 0 and float(x) > 1:  # d2h periodic
+                    pass
+    """,
+    "the fetch before the gate in one test": """
+        def f(x, n):
+            for i in range(999):
+                x = step(x)
+                if float(x) > 1 and i % n == 0:  # d2h hot
+                    pass
+    """,
+    "a function called behind a gate": """
+        def log(x):
+            print(x)  # d2h periodic
+        def f(x, n):
+            for i in range(999):
+                x = step(x)
+                if i % n == 0:
+                    log(x)
+    """,
+    "a function with a gate called in a loop": """
+        def log(i, x, n):
+            if i % n == 0:
+                print(x)  # d2h periodic
+        def f(x, n):
+            for i in range(999):
+                x = step(x)
+                log(i, x, n)
+    """,
+    "a function called behind a gate and without": """
+        def log(x):
+            print(x)  # d2h hot
+        def f(x, n):
+            for i in range(999):
+                x = step(x)
+                log(x)
+                if i % n == 0:
+                    log(x + 1)
+    """,
+    "a function called in a loop and out of it": """
+        def log(x):
+            print(x)  # d2h hot
+        def f(x):
+            log(step(x))
+            for i in range(999):
+                x = step(x)
+                log(x)
+    """,
+    "a loop behind a gate": """
+        def f(x, n):
+            for i in range(999):
+                x = step(x)
+                if i % n == 0:
+                    for j in range(99):
+                        print(step(x))  # d2h hot
+    """,
+    "a gate around a gate": """
+        def f(x, n):
+            for i in range(999):
+                x = step(x)
+                if i % n == 0:
+                    if i % 1000 == 0:
+                        print(x)  # d2h periodic
+    """,
+    "after the inner loop": """
+        def f(x, n):
+            for epoch in range(9):
+                for i in range(99):
+                    x = step(x)
+                print(x)  # d2h hot
+    """,
+    "a gate of the outer loop around the inner one's result": """
+        def f(x, n):
+            for epoch in range(9):
+                for i in range(99):
+                    x = step(x)
+                if epoch % n == 0:
+                    print(x)  # d2h periodic
+    """,
+    "the way out of an outer loop is not that of the inner one": """
+        def f(x, n):
+            for i in range(99):
+                if i % n:
+                    continue
+                x = step(x)
+                for j in range(99):
+                    x = step(x)
+                    print(x)  # d2h hot
+                print(x)  # d2h periodic
+    """,
+    "a way out with an else": """
+        def f(x, n):
+            for i in range(99):
+                x = step(x)
+                if i % n:
+                    continue
+                else:
+                    print(x)  # d2h periodic
+    """,
+    "a way out after other statements": """
+        def f(x, n):
+            for i in range(99):
+                x = step(x)
+                if i % n:
+                    x = x * 2
+                    continue
+                print(x)  # d2h periodic
+    """,
+    "few items written out": """
+        def f(x):
+            for name in ("a", "b"):
+                print(name, step(x))  # d2h cold
+    """,
+    "many items written out": """
+        def f(x):
+            for name in (1, 2, 3, 4, 5, 6, 7, 8, 9):
+                print(name, step(x))  # d2h hot
+    """,
+    "a comprehension": """
+        def f(x):
+            return [float(step(v)) for v in range(99)]  # d2h hot
+    """,
+    "a generator expression": """
+        def f(x):
+            return sum(float(step(v)) for v in range(99))  # d2h hot
+    """,
+    "the iterable of a comprehension is evaluated once": """
+        def f(x):
+            return [v for v in range(int(step(x)))]  # d2h cold
+    """,
+    "map": """
+        def f(x, data):
+            def one(v):
+                return float(step(v))  # d2h hot
+            return list(map(one, data))
+    """,
+    "a generator that a loop asks": """
+        def made(x):
+            yield float(step(x))  # d2h hot
+            yield 1
+        def f(x):
+            for epoch in range(99):
+                for v in made(x):
+                    pass
+    """,
+    "recursion": """
+        def down(x, depth):
+            x = step(x)
+            if depth:
+                down(x, depth - 1)
+            print(x)  # d2h hot
+        down(1.0, 9)
+    """,
+    "mutual recursion": """
+        def even(x, depth):
+            x = step(x)
+            print(x)  # d2h hot
+            return odd(x, depth - 1) if depth else x
+        def odd(x, depth):
+            return even(x, depth - 1) if depth else x
+        even(1.0, 9)
+    """,
+    "a traced function that a loop calls has its fetch at the caller": """
+        @jax.jit
+        def inner(x):
+            for i in range(9):
+                x = step(x)
+            return x
+        def f(x):
+            for i in range(99):
+                x = inner(x)
+                print(x)  # d2h hot
+    """,
+    "a method called in a loop": """
+        class T:
+            def log(self, x):
+                print(x)  # d2h hot
+            def f(self, x):
+                for i in range(99):
+                    x = step(x)
+                    self.log(x)
+    """,
+    "try in a loop": """
+        def f(x):
+            for i in range(99):
+                try:
+                    x = step(x)
+                finally:
+                    print(x)  # d2h hot
+    """,
+    "an error's message in a loop": """
+        def f(x):
+            for i in range(99):
+                x = step(x)
+                if x.ndim > 2:
+                    raise ValueError(f"{x}")  # d2h cold
+    """,
+    "cold on a for": """
+        def f(x):
+            for i in range(99):  # jaxlint: cold
+                x = step(x)
+                print(x)  # d2h cold
+    """,
+    "cold on a while": """
+        def f(x):
+            while True:  # jaxlint: cold
+                x = step(x)
+                print(x)  # d2h cold
+    """,
+    "hot on a few items": """
+        def f(x):
+            for name in ("a", "b"):  # jaxlint: hot
+                print(name, step(x))  # d2h hot
+    """,
+    "hot on a function": """
+        def f(x):  # jaxlint: hot
+            x = step(x)
+            print(x)  # d2h hot
+    """,
+    "hot on a function with a gate": """
+        def f(x, i, n):  # jaxlint: hot
+            x = step(x)
+            if i % n == 0:
+                print(x)  # d2h periodic
+    """,
+    "hot on a function reaches what it calls": """
+        def log(x):
+            print(x)  # d2h hot
+        def f(x):  # jaxlint: hot
+            log(step(x))
+    """,
+    "cold on a function that a loop calls": """
+        def log(x):  # jaxlint: cold
+            print(x)  # d2h cold
+        def f(x):
+            for i in range(99):
+                x = step(x)
+                log(x)
+    """,
+    "cold on a function reaches what it calls": """
+        def show(x):
+            print(x)  # d2h cold
+        def log(x):  # jaxlint: cold
+            show(x)
+        def f(x):
+            for i in range(99):
+                x = step(x)
+                log(x)
+    """,
+    "cold on a decorated method": """
+        class T:
+            @staticmethod
+            def log(x):  # jaxlint: cold
+                print(x)  # d2h cold
+            def f(self, x):
+                for i in range(99):
+                    x = step(x)
+                    self.log(x)
+    """,
+    "cold on one of two loops": """
+        def f(x):
+            for i in range(99):
+                x = step(x)
+                for j in range(9):  # jaxlint: cold
+                    print(step(x))  # d2h hot
+    """,
+}
+SHAPE_GAPS: dict[str, str] = {}
+
+
+@pytest.mark.parametrize("text", rows(SHAPES, SHAPE_GAPS))
+def test_heat_is_as_marked(text: str) -> None:
+    check_marks(text)
+
+
+def test_the_loop_of_the_tables_is_hot() -> None:
+    """Without this, a table of rare tests would prove nothing."""
+    check_marks(f"{PRELUDE}{LOOP}{textwrap.indent('print(x)  # d2h hot', IN_LOOP)}\n")
