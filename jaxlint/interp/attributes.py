@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import libcst as cst
 
-from jaxlint.interp import effects
+from jaxlint.interp import effects, guards
 from jaxlint.interp.classes import class_attribute, find_in_class, mro
 from jaxlint.interp.engine import Argument, Call, Engine, Frame
 from jaxlint.interp.heap import ANY, base_of, element_of, moved, read, values_of
@@ -166,6 +166,8 @@ def _of_library_object(frame: Frame, node: cst.CSTNode, obj: Object, below: Libr
     engine = frame.engine
     known = read(engine.heap, obj, name)
     full = engine.models.canonical(f"{below.name}.{name}")
+    if name == "__enter__" and below.name.startswith("jax.transfer_guard"):
+        guards.entered_by_hand(frame, below)
     if name.startswith("__") and not engine.models.exact(full):
         return NOTHING
     word = engine.models.attribute(full)
@@ -370,7 +372,7 @@ def effects_of_index(
                 operands = [(b, at or node) for b in bounds.items]
                 effects.reading(frame, node, Operation.CONCRETE, "slicing", operands)
         elif part.boolean and part.kind & ARRAY:
-            if part.kind & Kind.TRACER:
+            if part.kind & Kind.TRACER and not frame.concrete:
                 traced_set = [(part, at)]
                 effects.record(frame, node, Operation.MASK, None, traced_set, traced=True)
             elif base.kind & ARRAY or base.unknown:

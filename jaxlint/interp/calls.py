@@ -45,6 +45,7 @@ from jaxlint.interp.values import (
     Partial,
     Property,
     Stream,
+    Token,
     Transformed,
     Tuple,
     Value,
@@ -58,9 +59,16 @@ from jaxlint.kinds import ARRAY, Kind
 def call(frame: Frame, node: cst.CSTNode, callee: Value, arguments: Arguments) -> Value:
     """Call whatever `callee` may be; the join of all results."""
     out = NOTHING
+    before = frame.state.fetched
+    after: set[Token] | None = None
     for obj in callee.objects:
         if obj != NULL:
+            # One of them is called, not all: each starts from what was fetched before the call.
+            frame.state.fetched = set(before)
             out = join(out, call_object(frame, node, obj, arguments))
+            after = frame.state.fetched if after is None else after & frame.state.fetched
+    if after is not None:
+        frame.state.fetched = after
     if callee.kind & ARRAY:
         # A branch of a tree of arrays that is called (state.apply_fn): an array function in all likelihood.
         kind = Kind.TRACER if callee.kind & Kind.TRACER else Kind.DEVICE
@@ -278,7 +286,7 @@ def run(
     engine = frame.engine
     guarded = bool(frame.guards)
     fetched = tuple(n for n, v in bound.items() if v.kind & ARRAY and effects.is_fetched(frame, v.tokens))
-    circumstances = (trace_start, frame.traced, guarded, frame.jit_disabled)
+    circumstances = (trace_start, frame.traced, guarded, frame.jit_disabled, frame.concrete)
     activation, bound = _activation(engine, info, function, bound, mode, circumstances, fetched)
     engine.reached.add(info.place)
     if frame.activation is not activation:
@@ -303,6 +311,7 @@ def run(
         trace_start=trace_start,
         traced=trace_start or frame.traced,
         jit_disabled=frame.jit_disabled,
+        concrete=frame.concrete and mode is not Mode.STAGED,
     )
     _run_body(engine, inner, info, bound)
     return activation, activation.result

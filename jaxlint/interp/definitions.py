@@ -4,7 +4,18 @@ import libcst as cst
 
 from jaxlint.interp.engine import Argument, ClassRecord, Frame
 from jaxlint.interp.heat import Pace
-from jaxlint.interp.values import Class, Function, Method, Partial, Property, Transformed, Value, of
+from jaxlint.interp.values import (
+    Class,
+    Function,
+    Library,
+    LibraryObject,
+    Method,
+    Partial,
+    Property,
+    Transformed,
+    Value,
+    of,
+)
 
 
 def define_function(frame: Frame, node: cst.FunctionDef) -> Value:
@@ -31,10 +42,8 @@ def define_function(frame: Frame, node: cst.FunctionDef) -> Value:
 
 def _replaces(value: Value) -> bool:
     """A decorator that the analysis cannot follow is taken to hand on its function."""
-    return any(
-        isinstance(o, Function | Transformed | Property | Partial | Method) or o.__class__.__name__ == "LibraryObject"
-        for o in value.objects
-    )
+    followed = (Function, LibraryObject, Method, Partial, Property, Transformed)
+    return any(isinstance(o, followed) for o in value.objects)
 
 
 def define_class(frame: Frame, node: cst.ClassDef) -> Value:
@@ -49,6 +58,8 @@ def define_class(frame: Frame, node: cst.ClassDef) -> Value:
         record = ClassRecord(cls, node, frame.module, scope, bases, _fields(node), ())
         engine.classes[cls] = record
         engine.bases_of.pop(cls, None)
+        if record.fields and not any(_is_module(b) for b in bases):
+            engine.heap.records[cls] = _static_fields(node)
     if record.bases != bases:
         engine.bases_of.clear()
     record.bases = bases
@@ -68,6 +79,56 @@ def define_class(frame: Frame, node: cst.ClassDef) -> Value:
     decorators = tuple(engine.evaluate(frame, d.decorator) for d in node.decorators)
     record.decorators = decorators
     return of(cls)
+
+
+def _is_module(base: Value) -> bool:
+    """True of a neural network module: its numbers are settings, never leaves."""
+    return any(isinstance(o, Library) and o.name.rpartition(".")[2] == "Module" for o in base.objects)
+
+
+def _static_fields(node: cst.ClassDef) -> frozenset[str]:
+    """The fields that a class declares as no leaves: pytree_node=False, static=True, meta_fields=[...]."""
+    found: set[str] = set()
+    for line in node.body.body:
+        if isinstance(line, cst.SimpleStatementLine):
+            for statement in line.body:
+                if isinstance(statement, cst.AnnAssign) and isinstance(statement.target, cst.Name):
+                    value = statement.value
+                    if isinstance(value, cst.Call) and (
+                        any(
+                            _is_option(a, "pytree_node", "False") or _is_option(a, "static", "True") for a in value.args
+                        )
+                        or "nonpytree" in _last_name(value.func)
+                    ):
+                        found.add(statement.target.value)
+    for decorator in node.decorators:
+        if isinstance(decorator.decorator, cst.Call):
+            for argument in decorator.decorator.args:
+                if argument.keyword is not None and argument.keyword.value == "meta_fields":
+                    found.update(_strings(argument.value))
+    return frozenset(found)
+
+
+def _is_option(argument: cst.Arg, keyword: str, value: str) -> bool:
+    given = argument.value
+    return (
+        argument.keyword is not None
+        and argument.keyword.value == keyword
+        and isinstance(given, cst.Name)
+        and given.value == value
+    )
+
+
+def _last_name(node: cst.BaseExpression) -> str:
+    if isinstance(node, cst.Attribute):
+        return node.attr.value
+    return node.value if isinstance(node, cst.Name) else ""
+
+
+def _strings(node: cst.BaseExpression) -> set[str]:
+    if not isinstance(node, cst.List | cst.Tuple):
+        return set()
+    return {str(e.value.evaluated_value) for e in node.elements if isinstance(e.value, cst.SimpleString)}
 
 
 def _fields(node: cst.ClassDef) -> tuple[tuple[str, cst.BaseExpression | None], ...]:

@@ -42,7 +42,7 @@ def meet(frame: Frame, node: cst.CSTNode, operands: Sequence[tuple[Value, cst.CS
     if len(committed) == 1:
         (target,) = committed
         strays = [(v, at) for v, at in arrays if v.placement == DEFAULT and v.kind.must_be(Kind.DEVICE)]
-        if strays and target != "device:0" and target.startswith("device:"):
+        if strays and target != "device:0":
             effects.record(frame, node, Operation.MIXED_DEVICES, None, strays)
         return target
     if committed:
@@ -99,4 +99,7 @@ def invariant(frame: Frame, node: cst.CSTNode | None) -> bool:
 
 def placed(value: Value, where: str) -> Value:
     """The value with the placement of its own arrays set."""
-    return replace(value, placement=where) if value.kind & Kind.DEVICE else value
+    objects = frozenset(
+        Tuple(tuple(placed(v, where) for v in o.items)) if isinstance(o, Tuple) else o for o in value.objects
+    )
+    return replace(value, objects=objects, placement=where if value.kind & Kind.DEVICE else value.placement)

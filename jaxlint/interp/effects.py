@@ -133,8 +133,10 @@ def reading(
                 continue
             if leaf.kind & Kind.TRACER:
                 # Outside of any trace it is a leaked tracer, whose use is an error of its own.
-                if not leaf.unknown and frame.traced:
+                if not leaf.unknown and frame.traced and _fails(frame, operation, callee):
                     tracers.append((leaf, at))
+                elif frame.concrete and operation in {Operation.TRUTH, Operation.REDUCE}:
+                    device.append((leaf, at))
             elif leaf.kind & Kind.DEVICE:
                 if derived or not is_fetched(frame, leaf.tokens):
                     device.append((leaf, at))
@@ -154,6 +156,15 @@ def reading(
         pace = Pace.ONCE if frame.staged else None
         record(frame, node, operation, callee, device, confidence=sure, detail=detail, pace=pace)
     return bool(tracers or device)
+
+
+def _fails(frame: Frame, operation: Operation, callee: str | None) -> bool:
+    """True if the operation fails on a tracer. Those of an eager gradient hold a value: only float() and NumPy fail."""
+    if not frame.concrete:
+        return True
+    if operation is Operation.SCALAR:
+        return callee in {"float", "complex"}
+    return operation in {Operation.NUMPY_CONVERSION, Operation.NUMPY_FUNCTION}
 
 
 def host_data(frame: Frame, value: Value) -> Kind:

@@ -186,6 +186,7 @@ class Frame:
     trace_start: bool = False
     traced: bool = False
     jit_disabled: bool = False
+    concrete: bool = False
     rekeyed: dict[str, Value] = field(default_factory=dict)
     loop_names: frozenset[str] | set[str] = frozenset()
     loop_bound: frozenset[str] = frozenset()
@@ -227,6 +228,7 @@ class Guard:
     directions: tuple[str, ...]
     level: str
     place: Place
+    made: Place | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -335,6 +337,7 @@ class Engine:
         self.pinned_to_cpu: set[str] = set()
         self.fetched_at: dict[Token, tuple[Frame, cst.CSTNode]] = {}
         self.memoised: set[Place] = set()
+        self.managers: dict[Place, tuple[Guard, ...]] = {}
         self.given_up: list[GivenUp] = []
         self.transformed: dict[Place, Transformed] = {}
 

@@ -29,7 +29,7 @@ def _device_get(call: Call) -> Value:
     if found and not call.frame.staged:
         effects.record(call.frame, call.node, Operation.EXPLICIT_FETCH, "jax.device_get", ((found[0], call.node),))
     for leaf in found:
-        effects.mark_fetched(call.frame, leaf)
+        effects.mark_fetched(call.frame, leaf, call.node)
     if value.unknown and not value.kind and not value.objects:
         return Value(Kind.NUMPY, origin=call.frame.origin(call.node, "jax.device_get returns host values"))
     out = moved(value, Kind.NUMPY)
@@ -91,7 +91,9 @@ def _host_solver(call: Call) -> Value:
     """A solver on the host reads its arguments and calls the function with NumPy arrays again and again."""
     operands = [(a.value, a.node) for a in call.arguments[1:]]
     effects.reading(call.frame, call.node, Operation.LIBRARY, call.name, operands, deep=True)
-    _on_host(call, call.given(0, "fun", "func"), [Argument(Value(Kind.NUMPY))])
+    for function in (call.given(0, "fun", "func"), call.argument(1_000, "jac"), call.argument(1_000, "hess")):
+        if function is not None:
+            _on_host(call, function, [Argument(Value(Kind.NUMPY))])
     return Value(Kind.NUMPY)
 
 

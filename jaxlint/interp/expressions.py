@@ -449,6 +449,9 @@ def note_suspension(frame: Frame, node: cst.CSTNode) -> None:
     """A yield or await under a guard of this very frame leaves the guard on for others."""
     own = [g for g in frame.guards if g.place.path == frame.module.path and frame.place(node).path == g.place.path]
     if own and frame.info is not None and len(frame.guards) > frame.inherited_guards:
+        if frame.info.place in frame.engine.managers:
+            frame.engine.managers[frame.info.place] = frame.guards[frame.inherited_guards :]
+            return
         effects.record(frame, node, Operation.GUARD_YIELD, None)
 
 

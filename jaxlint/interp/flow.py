@@ -9,7 +9,7 @@ from jaxlint.interp import effects, guards
 from jaxlint.interp.assignment import assign
 from jaxlint.interp.classes import all_fields
 from jaxlint.interp.definitions import define_class, define_function
-from jaxlint.interp.engine import Engine, Frame, GaveUp, Handler, State, statement
+from jaxlint.interp.engine import Engine, Frame, GaveUp, Guard, Handler, State, statement
 from jaxlint.interp.expressions import binary
 from jaxlint.interp.gates import Gate, gate_of
 from jaxlint.interp.heap import base_of, element_of, is_container, leaves, read
@@ -24,6 +24,7 @@ from jaxlint.interp.values import (
     NOTHING,
     PYTHON,
     UNKNOWN,
+    Function,
     Instance,
     Library,
     LibraryObject,
@@ -400,6 +401,7 @@ def _with(frame: Frame, node: cst.CSTNode) -> None:
         guard = guards.entered(frame, item.item, value)
         if guard is not None:
             frame.guards = (*frame.guards, guard)
+        frame.guards = (*frame.guards, *_managed(frame, value))
         suppressing = guards.suppressing(frame, item.item, value)
         if suppressing is not None:
             frame.handlers.append(suppressing)
@@ -413,6 +415,17 @@ def _with(frame: Frame, node: cst.CSTNode) -> None:
     del frame.handlers[handlers:]
     if any(_swallows(item.item) for item in node.items):
         frame.state.alive = True
+
+
+def _managed(frame: Frame, value: Value) -> tuple[Guard, ...]:
+    """The guards that a context manager of the project holds around the body."""
+    out: tuple[Guard, ...] = ()
+    for obj in value.objects:
+        if isinstance(obj, LibraryObject) and obj.name == "contextlib.manager" and len(obj.parts) > 1:
+            for inner in obj.parts[1].objects:
+                if isinstance(inner, Function):
+                    out += frame.engine.managers.get(inner.place, ())
+    return out
 
 
 def _swallows(node: cst.BaseExpression) -> bool:

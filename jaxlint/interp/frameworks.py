@@ -31,6 +31,7 @@ def _kind(call: Call) -> Kind:
 @handler("module_init")
 def _module_init(call: Call) -> Value:
     """Module.init: a tree of parameters."""
+    upload_sites_eager(call)
     value = fresh(call, _kind(call), "the initialised parameters are device arrays")
     if call.name.endswith("with_output"):
         return of(Tuple((_applied(call, 1), value)))

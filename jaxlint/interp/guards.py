@@ -5,7 +5,7 @@ import libcst as cst
 from jaxlint.interp import effects
 from jaxlint.interp.engine import Call, Frame, Guard, Handler, handler
 from jaxlint.interp.program import children
-from jaxlint.interp.values import NONE, UNKNOWN, Function, LibraryObject, Transformed, Value, of
+from jaxlint.interp.values import NONE, UNKNOWN, Function, LibraryObject, Value, of
 from jaxlint.sites import Operation
 
 LEVELS = ("allow", "log", "disallow", "log_explicit", "disallow_explicit")
@@ -26,8 +26,8 @@ def _transfer_guard(call: Call) -> Value:
     if frame.staged and frame.trace_started_here:
         effects.record(frame, call.node, Operation.GUARD_TRACED, call.name)
     text = level.const[0] if level is not None and level.const else "?"
-    strict = any(g.level in STRICT for g in frame.guards)
-    if strict and text in {None, "allow"}:
+    held = [g for g in frame.guards if g.level in STRICT]
+    if text in {None, "allow"} and any(set(g.directions) <= set(_directions(call.name)) for g in held):
         effects.record(frame, call.node, Operation.GUARD_LIFTED, call.name, detail=str(text))
     return of(LibraryObject(call.name, (level or UNKNOWN,), frame.place(call.node)))
 
@@ -39,6 +39,12 @@ def _check_level(frame: Frame, node: cst.CSTNode, level: Value | None) -> None:
             effects.record(frame, node, Operation.GUARD_LEVEL, None, detail=str(text))
 
 
+def _directions(name: str) -> tuple[str, ...]:
+    """The directions that a guard function covers."""
+    direction = name.removeprefix(_GUARD).lstrip("_")
+    return (direction,) if direction in DIRECTIONS else DIRECTIONS
+
+
 def _guards_in(value: Value) -> list[LibraryObject]:
     return [o for o in value.objects if isinstance(o, LibraryObject) and o.name.startswith(_GUARD)]
 
@@ -47,18 +53,19 @@ def entered(frame: Frame, node: cst.CSTNode, value: Value) -> Guard | None:
     """The guard that a with-item enters, if it is one; notes a second entering of one object and a blind test."""
     for obj in _guards_in(value):
         level = obj.parts[0].const[0] if obj.parts and obj.parts[0].const else None
-        direction = obj.name.removeprefix(_GUARD).lstrip("_")
-        directions = (direction,) if direction in DIRECTIONS else DIRECTIONS
+        directions = _directions(obj.name)
         place = frame.place(node)
         made = frame.engine.guards_made
         if obj.place is not None:
-            if obj.place in made and made[obj.place][2] and obj.place != place:
+            # Only the general guard's object serves once; one of a direction may be entered again, not within itself.
+            once = obj.name == _GUARD or any(g.made == obj.place for g in frame.guards)
+            if obj.place in made and made[obj.place][2] and obj.place != place and once:
                 effects.record(frame, node, Operation.GUARD_REENTERED, obj.name)
             if obj.place in made:
                 made[obj.place] = (*made[obj.place][:2], True)
         if directions == ("device_to_host",) and level in STRICT and _blind(frame):
             effects.record(frame, node, Operation.GUARD_CPU, obj.name)
-        return Guard(directions, str(level), place)
+        return Guard(directions, str(level), place, obj.place)
     return None
 
 
@@ -78,6 +85,13 @@ def _asks_platform(root: cst.CSTNode) -> bool:
             return True
         todo.extend(children(node))
     return False
+
+
+def entered_by_hand(frame: Frame, obj: LibraryObject) -> None:
+    """``guard.__enter__()``: somebody enters it, if not by a with statement."""
+    made = frame.engine.guards_made
+    if obj.place is not None and obj.place in made:
+        made[obj.place] = (*made[obj.place][:2], True)
 
 
 def discarded(frame: Frame, node: cst.CSTNode, value: Value) -> None:
@@ -141,7 +155,18 @@ def body_of_guard(frame: Frame, node: cst.With) -> None:
 
 
 def _defines(node: cst.CSTNode) -> bool:
+    if isinstance(node, cst.SimpleStatementLine):
+        return all(isinstance(s, cst.Assign) and _compiles(s.value) for s in node.body)
     return isinstance(node, cst.FunctionDef | cst.ClassDef)
+
+
+def _compiles(node: cst.BaseExpression) -> bool:
+    """True of ``jax.jit(f)`` and its like: nothing runs yet."""
+    if not isinstance(node, cst.Call):
+        return False
+    func = node.func
+    name = func.attr.value if isinstance(func, cst.Attribute) else func.value if isinstance(func, cst.Name) else ""
+    return name in {"jit", "pmap", "filter_jit", "shard_map", "pjit"}
 
 
 def thread_started(frame: Frame, node: cst.CSTNode) -> None:
@@ -195,8 +220,6 @@ def _decorate_guard(call: Call) -> Value:
             info = call.engine.by_place.get(obj.place)
             if info is not None and (info.is_generator or info.is_async):
                 effects.record(call.frame, call.node, Operation.GUARD_YIELD, None)
-        elif isinstance(obj, Transformed):
-            effects.record(call.frame, call.node, Operation.GUARD_DEFINITION, None) if False else None
     receiver = call.receiver
     for made in _guards_in(receiver) if receiver is not None else ():
         if made.place is not None and made.place in call.engine.guards_made:

@@ -7,6 +7,7 @@ from jaxlint.interp.values import (
     NOTHING,
     NULL,
     UNKNOWN,
+    Class,
     Function,
     Instance,
     Library,
@@ -32,7 +33,9 @@ MAX_LEAVES = 64
 
 
 class Heap:
-    """Fields of objects. `version` counts the writes that changed something.
+    """Fields of objects. `records` are the classes with declared fields, and which of those are static in a pytree.
+
+    `version` counts the writes that changed something.
 
     `changed` are the places written with a change and `reads` those looked at since somebody last exchanged the sets:
     an object and a field, or None for the set of its fields; the engine adds names of scopes by the scope's number.
@@ -41,6 +44,7 @@ class Heap:
     def __init__(self) -> None:
         self._fields: dict[Object, dict[str, Value]] = {}
         self.version = 0
+        self.records: dict[Class, frozenset[str]] = {}
         self.changed: set[tuple[object, str | None]] = set()
         self.reads: set[tuple[object, str | None]] = set()
 
@@ -106,11 +110,19 @@ def read(heap: Heap, obj: Object, field: str) -> Value | None:
         own = heap.field(obj, field)
         below = read(heap, obj.base, field)
         if below is not None:
-            below = moved(below, obj.kind, everything=not isinstance(obj.base, Instance), guess=obj.guess)
+            below = moved(below, obj.kind, everything=_is_leaf(heap, obj.base, field), guess=obj.guess)
         if own is None or below is None:
             return own if below is None else below
         return join(own, below)
     return heap.field(obj, field)
+
+
+def _is_leaf(heap: Heap, base: Object, field: str) -> bool:
+    """True if a plain number in the field is a leaf of the pytree, so that compiled code returns it as an array."""
+    if not isinstance(base, Instance):
+        return True
+    static = heap.records.get(base.cls)
+    return static is not None and field not in static
 
 
 def base_of(obj: Object) -> Object:
@@ -196,7 +208,8 @@ def _collect(heap: Heap, value: Value, depth: int, out: list[Value], seen: set[O
                 seen.add(obj)
                 parts = _read_all(heap, obj)
             case LibraryObject(_, own, _):
-                parts = own
+                seen.add(obj)
+                parts = (*own, *_read_all(heap, obj))
             case _:
                 continue
         for part in parts:

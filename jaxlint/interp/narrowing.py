@@ -5,7 +5,8 @@ from dataclasses import replace
 import libcst as cst
 
 from jaxlint.interp.engine import Frame
-from jaxlint.interp.values import NONE, NULL, Library, Value, of, without_none
+from jaxlint.interp.heap import base_of
+from jaxlint.interp.values import NONE, NULL, Library, Mapping, Object, Sequence, Tuple, Value, without_none
 from jaxlint.kinds import HOST, Kind
 
 
@@ -82,6 +83,7 @@ def _isinstance(frame: Frame, call: cst.Call, *, positive: bool) -> None:
     wanted = frame.engine.evaluate(frame, call.args[1].value)
     kinds = _places(frame, wanted)
     if kinds is None:
+        _contained(frame, key, value, wanted, positive=positive)
         return
     if positive:
         kept = value.kind & kinds
@@ -91,6 +93,35 @@ def _isinstance(frame: Frame, call: cst.Call, *, positive: bool) -> None:
             )
     elif value.kind & ~kinds or value.objects or value.unknown:
         frame.state.names[key] = replace(value, kind=value.kind & ~kinds)
+
+
+_CONTAINERS: dict[str, type[Object]] = {
+    "builtins.dict": Mapping,
+    "builtins.list": Sequence,
+    "builtins.tuple": Tuple,
+    "builtins.set": Sequence,
+    "collections.abc.Mapping": Mapping,
+}
+
+
+def _contained(frame: Frame, key: str, value: Value, wanted: Value, *, positive: bool) -> None:
+    """isinstance with a container class: it is that, or it is not; either way no array that was mistaken for one."""
+    items = frame.engine.unpack_star(wanted)
+    kinds: list[type[Object]] = []
+    for one in items if items is not None else (wanted,):
+        for obj in one.objects:
+            name = frame.engine.models.canonical(obj.name) if isinstance(obj, Library) else ""
+            if name not in _CONTAINERS:
+                return
+            kinds.append(_CONTAINERS[name])
+    if not kinds:
+        return
+    fitting = frozenset(o for o in value.objects if isinstance(base_of(o), tuple(kinds)))
+    if positive:
+        unknown = value.unknown or not fitting
+        frame.state.names[key] = replace(value, kind=Kind(0), objects=fitting, unknown=unknown, const=())
+    elif fitting and (value.objects - fitting or value.kind or value.unknown):
+        frame.state.names[key] = replace(value, objects=value.objects - fitting)
 
 
 def _places(frame: Frame, wanted: Value) -> Kind | None:
@@ -104,8 +135,3 @@ def _places(frame: Frame, wanted: Value) -> Kind | None:
                 return None
             out |= kind
     return out or None
-
-
-def library(name: str) -> Value:
-    """A library object by its dotted name."""
-    return of(Library(name))

@@ -361,9 +361,12 @@ def _contextmanager(call: Call) -> Value:
 
 @handler("context_enter")
 def _context_enter(call: Call) -> Value:
-    function = call.argument(0) or UNKNOWN
+    function = call.given(0)
+    for obj in function.objects:
+        if isinstance(obj, Function):
+            call.engine.managers.setdefault(obj.place, ())
     stream = call.engine.call(call.frame, call.node, function, list(call.arguments[1:]))
-    return of(LibraryObject("contextlib.manager", (stream,)))
+    return of(LibraryObject("contextlib.manager", (stream, function)))
 
 
 @handler("enter_context")

@@ -401,7 +401,9 @@ def _call_vmap(call: Call) -> Value:
         mapped = not (isinstance(axes, tuple) and n < len(axes) and _is_none_axis(call, n)) and axis is not False
         arguments.append(replace(a, value=to_tracers(a.value)) if mapped and not is_static(a.value) else a)
     eager_uploads(call, [a for a, b in zip(call.arguments, arguments, strict=True) if a is not b])
+    concrete, frame.concrete = frame.concrete, False
     result = trace(frame, call.node, obj.function, arguments, frame.mode if frame.mode is not Mode.OPEN else Mode.EAGER)
+    frame.concrete = concrete
     return as_result(frame, call.node, result, outer_kind(call), "a vmapped function returns device arrays")
 
 
@@ -442,7 +444,10 @@ def _differentiated(call: Call, obj: Transformed) -> tuple[Value, Value]:
         arguments.append(replace(a, value=to_tracers(a.value)) if take else a)
     eager_uploads(call, [a for a, b in zip(call.arguments, arguments, strict=True) if a is not b])
     mode = frame.mode if frame.mode is not Mode.OPEN else Mode.EAGER
+    concrete = frame.concrete
+    frame.concrete = concrete or not (frame.staged or frame.traced)
     result = trace(frame, call.node, obj.function, arguments, mode)
+    frame.concrete = concrete
     kind = outer_kind(call)
     grads = [
         moved(a.value, kind, everything=True) for n, a in enumerate(call.arguments) if n in wanted and a.keyword is None
