@@ -470,7 +470,7 @@ BLOCKS = {
                 case [x, *rest]:
                     print(x)  # d2h
         f((step(1.0), 2))
-        f([step(1.0), 2, 3])
+        f((step(1.0), 2, 3))
     """,
     "match that takes a dict apart": """
         def f(d):

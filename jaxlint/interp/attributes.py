@@ -206,6 +206,8 @@ def _of_instance(frame: Frame, node: cst.CSTNode, obj: Object, below: Instance, 
         return of(LibraryMethod("dataclasses.asdict", of(obj)))
     if name == "__class__":
         return of(below.cls)
+    if name in {"_fields", "__dataclass_fields__", "__dict__"}:
+        return PYTHON
     fallback = find_in_class(engine, below.cls, "__getattr__")
     if fallback is not None and not name.startswith("__"):
         return engine.call(

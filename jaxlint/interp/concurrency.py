@@ -24,6 +24,13 @@ def _thread(call: Call) -> Value:
     )
 
 
+@handler("timer")
+def _timer(call: Call) -> Value:
+    """threading.Timer(interval, function, args): a thread."""
+    args = call.argument(2, "args") or of(Tuple(()))
+    return of(LibraryObject("threading.Thread", (call.given(1, "function"), args), call.frame.place(call.node)))
+
+
 @handler("thread_start")
 def _thread_start(call: Call) -> Value:
     guards.thread_started(call.frame, call.node)

@@ -1,13 +1,14 @@
 """From an operation with its operands to a site: what is read, uploaded or leaked, and how sure that is."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import libcst as cst
 
 from jaxlint.interp.engine import Frame, Mode, RawSite
-from jaxlint.interp.heap import is_container, leaves
+from jaxlint.interp.heap import base_of, is_container, leaves
 from jaxlint.interp.heat import Pace
-from jaxlint.interp.values import Token, Value
+from jaxlint.interp.values import Instance, Token, Value, of
 from jaxlint.kinds import ARRAY, HOST, Kind
 from jaxlint.sites import Confidence, Operation
 
@@ -127,6 +128,8 @@ def reading(
     tracers: list[tuple[Value, cst.CSTNode | None]] = []
     fresh: list[Value] = []
     for value, at in operands:
+        if operation in _SHOWING and value.objects:
+            value = _shown(frame, node, value)
         found = leaves(frame.engine.heap, value) if deep else [value]
         for leaf in found:
             if containers_only and leaf is value and leaf.kind:
@@ -156,6 +159,26 @@ def reading(
         pace = Pace.ONCE if frame.staged else None
         record(frame, node, operation, callee, device, confidence=sure, detail=detail, pace=pace)
     return bool(tracers or device)
+
+
+_SHOWING = {Operation.PRINT, Operation.FORMAT, Operation.LOG}
+
+
+def _shown(frame: Frame, node: cst.CSTNode, value: Value) -> Value:
+    """What showing a value reads: an object's own __str__ or __repr__ runs, and a plain object shows no field."""
+    engine = frame.engine
+    kept = set(value.objects)
+    for obj in value.objects:
+        below = base_of(obj)
+        if not isinstance(below, Instance):
+            continue
+        methods = [engine.attribute(frame, node, of(obj), name) for name in ("__str__", "__repr__")]
+        own = next((m for m in methods if m.objects), None)
+        if own is not None:
+            engine.call(frame, node, own, ())
+        if own is not None or below.cls not in engine.heap.records:
+            kept.discard(obj)
+    return value if len(kept) == len(value.objects) else replace(value, objects=frozenset(kept))
 
 
 def _fails(frame: Frame, operation: Operation, callee: str | None) -> bool:

@@ -10,7 +10,7 @@ from jaxlint.interp.assignment import assign
 from jaxlint.interp.classes import all_fields
 from jaxlint.interp.definitions import define_class, define_function
 from jaxlint.interp.engine import Engine, Frame, GaveUp, Guard, Handler, State, statement
-from jaxlint.interp.expressions import binary
+from jaxlint.interp.expressions import binary, note_suspension
 from jaxlint.interp.gates import Gate, gate_of
 from jaxlint.interp.heap import base_of, element_of, is_container, leaves, read
 from jaxlint.interp.heat import Pace
@@ -285,6 +285,8 @@ class _WhileTurn(Turn):
 def _for(frame: Frame, node: cst.CSTNode) -> None:
     assert isinstance(node, cst.For)
     iterable = frame.engine.evaluate(frame, node.iter)
+    if node.asynchronous is not None:
+        note_suspension(frame, node.iter)
     token = (frame.place(node), frame.activation.number)
     element = without_constant(iterated(frame, node.iter, iterable, token))
     if element.is_nothing:
@@ -395,6 +397,8 @@ def _with(frame: Frame, node: cst.CSTNode) -> None:
     disabled = frame.jit_disabled
     for item in node.items:
         value = frame.engine.evaluate(frame, item.item)
+        if node.asynchronous is not None:
+            note_suspension(frame, item.item)
         entered = _entered(frame, item.item, value)
         if any(isinstance(o, LibraryObject) and o.name == "jax.disable_jit" for o in value.objects):
             frame.jit_disabled = True
