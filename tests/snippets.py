@@ -13,11 +13,11 @@ from unittest import mock
 
 import pytest
 
-from jaxlint.check import check_paths, check_text
+from jaxlint.check import check_bytes, check_paths
 from jaxlint.findings import Report
 from jaxlint.interp.models import load_models
 from jaxlint.settings import Settings
-from jaxlint.sites import Heat
+from jaxlint.sites import Confidence, Heat
 
 FAMILIES = {"1": "d2h", "2": "h2d", "3": "d2d", "4": "tracer", "5": "guard", "0": "comment"}
 PRELUDE = """\
@@ -31,6 +31,8 @@ def step(x):
 
 """
 """What most snippets start from: ``step(1.0)`` is an array on the device, ``np.ones(3)`` one on the host."""
+
+BY_DEFAULT = Settings().min_confidence
 
 _HEAT = "|".join(heat.name.lower() for heat in Heat)
 _ONE = rf"(?:{'|'.join(FAMILIES.values())})(?: (?:{_HEAT}))?"
@@ -64,15 +66,16 @@ def reported(report: Report) -> Marks:
     return {key: heat.name.lower() for key, heat in heats.items()}
 
 
-def check(text: str) -> Report:
+def check(text: str, min_confidence: Confidence = BY_DEFAULT) -> Report:
     """A check of one text by the default rules at every heat."""
+    settings = Settings(min_heat=Heat.COLD, min_confidence=min_confidence)
     with mock.patch("jaxlint.check.load_models", _load_models):
-        return check_text(text)
+        return check_bytes(settings, text.encode(), "page.py")
 
 
-def check_marks(text: str) -> None:
+def check_marks(text: str, min_confidence: Confidence = BY_DEFAULT) -> None:
     """A check of a text finds what is marked, and nothing else."""
-    _compare(check(text), expected(text))
+    _compare(check(text, min_confidence), expected(text))
 
 
 def check_project(text: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,9 @@
 """Functions: arguments, results, closures, lambdas, decorators, and functions as values."""
 
 import pytest
-from snippets import check_marks, rows
+from snippets import check, check_marks, rows
+
+from jaxlint.sites import Confidence
 
 CALLS = {
     "an argument and a result": """
@@ -154,15 +156,18 @@ CALLS = {
         print(even(1.0, 3))  # d2h
     """,
     "more callers than contexts": """
-        def show(x, n):
-            print(n)
-            return x
-        for x in (1, 2, 3):
-            pass
-        a = [show(1.0, i) for i in range(2)]
-        show("a", 1); show(2, "b"); show(None, 2); show([], 3); show({}, 4); show((), 5); show(True, 6)
-        show(b"", 7); show(1.5, 8); show((1, 2), 9); show([1], 10)
-        print(show(step(1.0), 11))  # d2h
+        def show(name, x):
+            print(name, x)  # d2h
+        show("a", 1); show("b", 2); show("c", 3); show("d", 4); show("e", 5); show("f", 6); show("g", 7)
+        show("h", 8); show("i", 9); show("j", 10); show("k", 11); show("l", 12)
+        show("m", step(1.0))
+    """,
+    "more callers than contexts, each with another kind of thing": """
+        def show(x):
+            print(x)  # d2h
+        show(1); show("b"); show(3.0); show(b"d"); show(True); show(None); show([]); show(()); show({}); show(len)
+        show(abs); show(min); show(max); show(sum); show(any); show(all); show(str)
+        show(step(1.0))
     """,
     "defined twice": """
         def f():
@@ -506,6 +511,14 @@ ANNOTATIONS = {
         def f(x: jax.Array | np.ndarray):
             return float(x)  # d2h
     """,
+    "for type checkers alone": """
+        from __future__ import annotations
+        from typing import TYPE_CHECKING
+        if TYPE_CHECKING:
+            from jax import Array
+        def f(x: Array) -> float:
+            return float(x)  # d2h
+    """,
     "containers": """
         from collections.abc import Mapping, Sequence
         def f(xs: list[jax.Array], pair: tuple[jax.Array, int], d: dict[str, jax.Array], s: Sequence[jax.Array]):
@@ -578,5 +591,11 @@ def test_decorators(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", rows(ANNOTATIONS, ANNOTATION_GAPS))
-def test_annotations(text: str) -> None:
-    check_marks(text)
+def test_annotations_are_guesses(text: str) -> None:
+    check_marks(text, Confidence.LOW)
+
+
+def test_a_guess_is_not_shown_by_default() -> None:
+    text = "import jax\ndef f(x: jax.Array):\n    return float(x)\n"
+    assert check(text).findings == ()
+    assert [finding.confidence for finding in check(text, Confidence.LOW).findings] == [Confidence.LOW]

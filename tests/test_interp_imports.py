@@ -120,15 +120,6 @@ IMPORTS = {
             import numpy as np
         print(np.ones(3))  # d2h
     """,
-    "for type checkers alone": """
-        from __future__ import annotations
-        from typing import TYPE_CHECKING
-        import jax
-        if TYPE_CHECKING:
-            import jax.numpy as jnp
-        def f(x: jnp.ndarray) -> float:
-            return float(x)  # d2h
-    """,
     "under two names": """
         import jax.numpy as jnp
         import jax.numpy as other

@@ -106,6 +106,7 @@ def _part(frame: Frame, value: Value, n: int, count: int, element: cst.BaseEleme
 def set_attribute(frame: Frame, node: cst.CSTNode, base: Value, name: str, value: Value) -> None:
     """Store into an attribute of whatever `base` may be."""
     engine = frame.engine
+    certain = len(base.objects) == 1 and not (frame.info is not None and frame.info.name == "__init__")
     for obj in base.objects:
         below = base_of(obj)
         if isinstance(below, Instance | Class | LibraryObject):
@@ -113,7 +114,8 @@ def set_attribute(frame: Frame, node: cst.CSTNode, base: Value, name: str, value
                 engine.publish(engine.classes[below].scope, name, value)
             else:
                 engine.heap.write(obj, name, value)
-            leak(frame, node, obj, value)
+            if certain:
+                leak(frame, node, obj, value)
         elif isinstance(below, ProjectModule):
             module = engine.project.at(below.path)
             if module is not None and below.path in engine.module_activations:
@@ -144,7 +146,7 @@ def set_item(frame: Frame, node: cst.CSTNode, base: Value, index: Value, at: cst
 
 def leak(frame: Frame, node: cst.CSTNode, target: Object | None, value: Value) -> None:
     """Note a tracer that is stored where it outlives its trace (`target` None: a global or nonlocal name)."""
-    if isinstance(target, Moved):
+    if isinstance(target, Moved) or frame.activation.joined:
         return
     start = frame
     while not start.trace_start:

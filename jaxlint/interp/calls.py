@@ -385,6 +385,7 @@ def _activation(
     engine.contexts[info.place] = count + 1
     activation = _new(engine, info, function)
     activation.traced = circumstances[0]
+    activation.under_trace = circumstances[0] or circumstances[1]
     engine.by_key[key] = activation
     return activation, bound
 
@@ -409,6 +410,8 @@ def _joined_activation(
     activation = engine.by_key.get(key)
     if activation is None:
         activation = _new(engine, info, function)
+        activation.joined = True
+        activation.traced = circumstances[0]
         engine.by_key[key] = activation
     parameters = activation.parameters
     given = tuple(bound.items())
@@ -448,11 +451,16 @@ def call_transformed_unknown(
     frame: Frame, node: cst.CSTNode, info: FunctionInfo, function: Function, made: Transformed
 ) -> None:
     """Run a compiled or transformed function that nobody calls: its body is traced."""
+    partial = next((o for o in made.function.objects if isinstance(o, Partial)), None)
+    skipped = 0 if partial is None else len(partial.arguments)
+    given = set() if partial is None else {name for name, _ in partial.keywords}
     arguments = [
         replace(a, keyword=None) if p.kind == "positional" else a
         for a, p in zip(unknown_arguments(frame, info, function), info.parameters, strict=False)
-    ]
-    exact = replace(made, function=of(function))
+        # What has a default is left to it: a setting that nobody gives is no tracer.
+        if p.default is None and p.name not in given
+    ][skipped:]
+    exact = made if partial is not None else replace(made, function=of(function))
     before, frame.mode = frame.mode, Mode.OPEN
     frame.engine.call(frame, node, of(exact), arguments)
     frame.mode = before

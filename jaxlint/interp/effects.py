@@ -29,6 +29,9 @@ def record(
     if_eager: bool = False,
 ) -> None:
     """Note a site of this activation; the same site seen again keeps the surer reading."""
+    if frame.activation.joined and (traced or confidence is not Confidence.HIGH):
+        # Many callers stand behind these values, and which go together is not known.
+        confidence = Confidence.LOW
     if frame.guards and operation in _TRANSFERS:
         _swallowed(frame, node, operation, callee)
     key = (frame.place(node).number, operation)
@@ -36,8 +39,9 @@ def record(
     if old is not None and old.confidence > confidence:
         return
     frame.activation.sites[key] = RawSite(
-        frame.module, node, operation, callee, tuple(operands), pace or frame.pace, traced, confidence, detail, if_eager
-    )
+        frame.module, node, operation, callee, tuple(operands), pace or frame.pace, traced, confidence, detail, if_eager,
+        None if frame.info is None else frame.info.place,
+    )  # fmt: skip
 
 
 _TRANSFERS = frozenset(Operation) - {o for o in Operation if o.value.startswith("guard")} - {
@@ -136,7 +140,7 @@ def reading(
                 continue
             if leaf.kind & Kind.TRACER:
                 # Outside of any trace it is a leaked tracer, whose use is an error of its own.
-                if not leaf.unknown and frame.traced and _fails(frame, operation, callee):
+                if not leaf.unknown and frame.traced and not frame.tolerant and _fails(frame, operation, callee):
                     tracers.append((leaf, at))
                 elif frame.concrete and operation in {Operation.TRUTH, Operation.REDUCE}:
                     device.append((leaf, at))

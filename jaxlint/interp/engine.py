@@ -109,12 +109,16 @@ class State:
 
 @dataclass(slots=True, eq=False)
 class Scope:
-    """The names of a module, function or class as others see them: each the join of all its assignments."""
+    """The names of a module, function or class as others see them: each the join of all its assignments.
+
+    `final` is what a module's names hold once its body has run, for those that nobody else assigns.
+    """
 
     number: int
     parent: int | None
     kind: str
     names: dict[str, Value] = field(default_factory=dict)
+    final: dict[str, Value] | None = None
 
 
 @dataclass(slots=True)
@@ -131,6 +135,7 @@ class RawSite:
     confidence: Confidence
     detail: str = ""
     if_eager: bool = False
+    owner: Place | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -152,6 +157,8 @@ class Activation:
     traced: bool = False
     eager: bool = False
     recursive: bool = False
+    joined: bool = False
+    under_trace: bool = False
     growths: int = 0
     parameters: dict[str, Value] = field(default_factory=dict)
     captured: list[Value] = field(default_factory=list)
@@ -186,6 +193,8 @@ class Frame:
     trace_start: bool = False
     traced: bool = False
     jit_disabled: bool = False
+    tolerant: int = 0
+    rights: dict[int, Value] = field(default_factory=dict)
     concrete: bool = False
     rekeyed: dict[str, Value] = field(default_factory=dict)
     loop_names: frozenset[str] | set[str] = frozenset()
@@ -383,6 +392,8 @@ class Engine:
 
     def publish(self, scope: Scope, name: str, value: Value) -> None:
         """Join an assignment into what others see of a scope."""
+        if scope.final is not None:
+            scope.final.pop(name, None)
         old = scope.names.get(name)
         if old is None:
             scope.names[name] = replace(value, tokens=frozenset()) if value.tokens else value
@@ -400,7 +411,7 @@ class Engine:
         while scope is not None:
             if scope.kind != "class":
                 self.heap.reads.add((scope.number, name))
-                value = scope.names.get(name)
+                value = scope.names.get(name) if scope.final is None else scope.final.get(name, scope.names.get(name))
                 if value is not None:
                     return value
             scope = None if scope.parent is None else self.scopes[scope.parent]

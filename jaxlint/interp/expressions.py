@@ -235,6 +235,9 @@ def binary(
             if (text.const and isinstance(text.const[0], str)) or (is_container(text) and not text.kind):
                 effects.reading(frame, node, Operation.INDEX, None, [(number, at)])
                 return replace(text, const=("",) if text.const else ())
+    if name == "Add" and any(v.const and isinstance(v.const[0], str) for v in (left, right)):
+        folded = _fold(name, left.const[0], right.const[0]) if left.const and right.const else None
+        return constant("") if folded is None else folded
     if name == "Add" and left.objects and right.objects:
         joined = _concatenated(frame, node, left, right)
         if joined is not None:
@@ -309,6 +312,7 @@ def _boolean(frame: Frame, node: cst.CSTNode) -> Value:
     narrow(frame, node.left, positive=is_and)
     right = engine.evaluate(frame, node.right)
     frame.state.merge(after_left)
+    frame.rights[id(node)] = right
     if truth is not None:
         return right
     return join(left if is_and else without_none(left), right)
@@ -348,6 +352,8 @@ def _compare(
         a, b = left.const[0], right.const[0]
         if isinstance(a, str | int | bool | None) and isinstance(b, str | int | bool | None) and a != "" and b != "":
             return constant((a == b) is isinstance(operator, cst.Equal))
+    if any(v.const and isinstance(v.const[0], str) for v in (left, right)):
+        return PYTHON
     if left.const and right.const and isinstance(left.const[0], int) and isinstance(right.const[0], int):
         return PYTHON
     if (left.objects or right.objects) and not (left.kind | right.kind) & ARRAY:
@@ -372,13 +378,15 @@ def _identity(left: Value, right: Value, negated: bool) -> Value:
 def _membership(
     frame: Frame, node: cst.CSTNode, left: Value, right: Value, nodes: tuple[cst.BaseExpression, cst.BaseExpression]
 ) -> Value:
+    if left.const and isinstance(left.const[0], str):
+        return PYTHON  # a key of a mapping, or a part of a string
     operands: list[tuple[Value, cst.CSTNode | None]] = []
     for obj in right.objects:
         if isinstance(obj, Sequence | Tuple | Stream):
             element = element_of(frame.engine.heap, of(obj))
             if left.kind & ARRAY or element.kind & ARRAY:
                 operands = [(left, nodes[0]), (element, nodes[1])]
-    if right.kind & ARRAY:
+    if right.kind & ARRAY and not right.unknown:
         operands = [(arithmetic(frame, node, left, right, nodes, "in"), node)]
     if operands:
         effects.reading(frame, node, Operation.REDUCE, "in", operands)

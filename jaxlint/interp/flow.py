@@ -183,8 +183,12 @@ def _continue(frame: Frame, node: cst.CSTNode) -> None:
 
 def truth(frame: Frame, node: cst.CSTNode, value: Value) -> bool | None:
     """Ask a value for its truth: a fetch of an array. The answer where it is known, else None."""
-    if value.kind & ARRAY:
-        effects.reading(frame, node, Operation.TRUTH, None, [(value, node)])
+    asked = value
+    while isinstance(node, cst.BooleanOperation):
+        # The operands before the last were asked when the operation ran.
+        asked, node = frame.rights.get(id(node), asked), node.right
+    if asked.kind & ARRAY:
+        effects.reading(frame, node, Operation.TRUTH, None, [(asked, node)])
     for obj in value.objects:
         if isinstance(obj, Instance):
             method = frame.engine.attribute(frame, node, of(obj), "__bool__")
@@ -363,7 +367,10 @@ def _try(frame: Frame, node: cst.CSTNode) -> None:
     before = frame.state.copy()
     held = guards.broad_handlers(frame, node)
     frame.handlers.extend(held)
+    tolerant = guards.expects_tracers(node)
+    frame.tolerant += tolerant
     execute(frame, node.body)
+    frame.tolerant -= tolerant
     if held:
         del frame.handlers[-len(held) :]
     raised = before

@@ -31,7 +31,10 @@ def _kind(call: Call) -> Kind:
 @handler("module_init")
 def _module_init(call: Call) -> Value:
     """Module.init: a tree of parameters."""
-    upload_sites_eager(call)
+    if any(isinstance(base_of(o), Instance) for o in (call.receiver or UNKNOWN).objects):
+        _applied(call, 1)  # the module's own code runs once, op by op
+    else:
+        upload_sites_eager(call)
     value = fresh(call, _kind(call), "the initialised parameters are device arrays")
     if call.name.endswith("with_output"):
         return of(Tuple((_applied(call, 1), value)))

@@ -127,6 +127,25 @@ def broad_handlers(frame: Frame, node: cst.Try | cst.TryStar) -> list[Handler]:
     return []
 
 
+_TRACER_ERRORS = {
+    "ConcretizationTypeError", "JAXTypeError", "NonConcreteBooleanIndexError", "TracerArrayConversionError",
+    "TracerBoolConversionError", "TracerIntegerConversionError",
+}  # fmt: skip
+
+
+def expects_tracers(node: cst.Try | cst.TryStar) -> bool:
+    """True of a try that handles what a tracer raises: it asks for the value where there is one."""
+    return any(_names(h.type) & _TRACER_ERRORS for h in node.handlers if h.type is not None)
+
+
+def _names(node: cst.BaseExpression) -> set[str]:
+    if isinstance(node, cst.Tuple):
+        return {name for e in node.elements for name in _names(e.value)}
+    return (
+        {node.attr.value} if isinstance(node, cst.Attribute) else {node.value} if isinstance(node, cst.Name) else set()
+    )
+
+
 def _is_broad(node: cst.BaseExpression) -> bool:
     if isinstance(node, cst.Tuple):
         return any(_is_broad(e.value) for e in node.elements)

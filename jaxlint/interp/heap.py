@@ -52,6 +52,8 @@ class Heap:
         """Join `value` into a field. Identities are dropped: what is read later may be another array."""
         fields = self._fields.setdefault(obj, {})
         old = fields.get(field)
+        if old is not None and old == value:
+            return
         value = widen(value) if old is not None else value
         new = value if old is None else join(old, value)
         if old is None or new != old:

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import libcst as cst
 
@@ -151,6 +151,7 @@ def _run_module(engine: Engine, module: Module) -> Activation:
         return activation
     activation.running = True
     frame = _frame(engine, activation, Mode.EAGER)
+    frame.scope.final = None
     saved, engine.steps = engine.steps, 0
     activation.reads.clear()
     outer_reads, engine.heap.reads = engine.heap.reads, activation.reads
@@ -162,6 +163,7 @@ def _run_module(engine: Engine, module: Module) -> Activation:
         activation.gave_up = True
         engine.given_up.append(_given_up(module, "<module>", error))
         _stop_running(engine)
+    frame.scope.final = {k: replace(v, tokens=frozenset()) for k, v in frame.state.names.items() if "." not in k}
     engine.steps = saved
     engine.heap.reads = outer_reads
     activation.running = False
@@ -276,6 +278,7 @@ def _sites(engine: Engine, positions: Positions) -> Iterable[Site]:
             place = (site.module.path, site.module.place(site.node).number, site.operation)
             if (*place, False) in chosen:
                 del chosen[*place, True]
+    warmed = _warmed(engine)
     pinned = engine.pinned_to_cpu
     wanted: dict[str, dict[int, cst.CSTNode]] = {}
     for site, _ in chosen.values():
@@ -295,9 +298,23 @@ def _sites(engine: Engine, positions: Positions) -> Iterable[Site]:
     for site, pace in chosen.values():
         if site.module.path in pinned and not site.operation.value.startswith("guard") and not site.traced:
             continue
+        if site.operation is Operation.CACHE and site.owner in warmed:
+            continue
         made = _site(engine, site, pace.heat, spans)
         if made is not None:
             yield made
+
+
+def _warmed(engine: Engine) -> set[Place]:
+    """The functions that some __init__ calls outside of any trace: what they memoise is there before a trace can be."""
+    found: set[Place] = set()
+    for activation in engine.activations:
+        if activation.info is not None and activation.info.name in {"__init__", "__post_init__"}:
+            for callee, _ in activation.calls:
+                info = engine.by_number[callee].info
+                if info is not None and not engine.by_number[callee].under_trace:
+                    found.add(info.place)
+    return found
 
 
 def _eager(engine: Engine) -> set[int]:

@@ -94,6 +94,16 @@ def _jit(call: Call) -> Value:
     return make_transformed(call, "jit", *_STATIC)
 
 
+@handler("filter_jit")
+def _filter_jit(call: Call) -> Value:
+    """equinox.filter_jit: arrays are traced, everything else in the arguments is static."""
+    made = make_transformed(call, "jit", *_STATIC)
+    objects = frozenset(
+        replace(o, options=(*o.options, ("filter", True))) if isinstance(o, Transformed) else o for o in made.objects
+    )
+    return replace(made, objects=objects)
+
+
 @handler("shard_map")
 def _shard_map(call: Call) -> Value:
     return make_transformed(call, "jit", *_STATIC)
@@ -160,12 +170,12 @@ def parameter_names(frame: Frame, function: Value, count: int) -> list[str | Non
     """The names of a function's positional parameters, receivers skipped."""
     for obj in function.objects:
         skip = 0
-        while isinstance(obj, Method | Partial):
+        while isinstance(obj, Method | Partial | Transformed):
             if isinstance(obj, Method):
                 skip += 1
                 obj = obj.function
             else:
-                skip += len(obj.arguments)
+                skip += len(obj.arguments) if isinstance(obj, Partial) else 0
                 inner = next(iter(obj.function.objects), None)
                 if inner is None:
                     break
@@ -261,12 +271,17 @@ def _call_jit(call: Call) -> Value:
             or is_static(a.value)
         ):
             traced.append(a)
+        elif obj.option("filter"):
+            traced.append(replace(a, value=moved(a.value, Kind.TRACER)))
+            dynamic.append(a)
         else:
             traced.append(replace(a, value=to_tracers(a.value)))
             dynamic.append(a)
     outer = any_tracer(frame, [a.value for a in call.arguments])
     if not frame.staged and not outer:
-        frame.activation.eager = True
+        # A compiled function may be called from code that is traced itself; in a loop, or from the program, it is not.
+        if frame.mode is Mode.EAGER or frame.pace is not Pace.ONCE:
+            frame.activation.eager = True
         upload_sites(call, dynamic)
         _device_moves(call, obj, dynamic)
     before = set(frame.activation.calls)

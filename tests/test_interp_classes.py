@@ -1,0 +1,590 @@
+"""Classes: what instances hold, which method is meant, and what the usual ways to write a record mean."""
+
+import pytest
+from snippets import check_marks, rows
+
+CLASSES = {
+    "an attribute": """
+        class T:
+            def __init__(self, x):
+                self.x = x
+                self.n = 1
+        t = T(step(1.0))
+        print(t.n)
+        print(t.x)  # d2h
+    """,
+    "an attribute that a method assigns": """
+        class T:
+            def __init__(self):
+                self.x = None
+            def update(self, n):
+                self.x = step(n)
+            def show(self):
+                print(self.x)  # d2h
+        t = T()
+        t.update(1.0)
+        t.show()
+    """,
+    "an attribute that somebody else assigns": """
+        class T:
+            def show(self):
+                print(self.x)  # d2h
+        t = T()
+        t.x = step(1.0)
+        t.show()
+    """,
+    "an attribute that setattr assigns and getattr reads": """
+        class T:
+            pass
+        t = T()
+        setattr(t, "x", step(1.0))
+        print(getattr(t, "x"))  # d2h
+        print(getattr(t, "missing", 1))
+    """,
+    "two instances": """
+        class T:
+            def __init__(self, x):
+                self.x = x
+        a, b = T(step(1.0)), T(2.0)
+        print(b.x)
+        print(a.x)  # d2h
+    """,
+    "an attribute of the class": """
+        class T:
+            x = step(1.0)
+            n = 1
+        print(T.n, T().n)
+        print(T.x)  # d2h
+        print(T().x + 1)  # d2h
+    """,
+    "an attribute of the class that an instance replaces": """
+        class T:
+            x = None
+            def __init__(self):
+                self.x = step(1.0)
+        print(T().x)  # d2h
+    """,
+    "a method calls another": """
+        class T:
+            def one(self, n):
+                return self.two(n)
+            def two(self, n):
+                return step(n)
+        print(T().one(1.0))  # d2h
+    """,
+    "a method of a base": """
+        class Base:
+            def give(self):
+                return step(1.0)
+        class T(Base):
+            pass
+        print(T().give())  # d2h
+    """,
+    "a method that a subclass replaces": """
+        class Base:
+            def run(self):
+                print(self.give())  # d2h
+            def give(self):
+                raise NotImplementedError
+        class T(Base):
+            def give(self):
+                return step(1.0)
+        T().run()
+    """,
+    "a method that a subclass replaces by a host value": """
+        class Base:
+            def run(self):
+                print(self.give())
+            def give(self):
+                return step(1.0)
+        class T(Base):
+            def give(self):
+                return 1.0
+        T().run()
+    """,
+    "super": """
+        class Base:
+            def __init__(self, x):
+                self.x = x
+            def give(self):
+                return self.x
+        class T(Base):
+            def __init__(self):
+                super().__init__(step(1.0))
+            def give(self):
+                return super().give() + 1
+        print(T().give())  # d2h
+    """,
+    "super by its names": """
+        class Base:
+            def give(self):
+                return step(1.0)
+        class T(Base):
+            def give(self):
+                return super(T, self).give()
+        class U(Base):
+            def give(self):
+                return Base.give(self)
+        print(T().give())  # d2h
+        print(U().give())  # d2h
+    """,
+    "a diamond": """
+        class Base:
+            def give(self):
+                return 1.0
+        class Left(Base):
+            pass
+        class Right(Base):
+            def give(self):
+                return step(1.0)
+        class T(Left, Right):
+            pass
+        print(T().give())  # d2h
+    """,
+    "super in a diamond": """
+        class Base:
+            def give(self):
+                return 1.0
+        class Left(Base):
+            def give(self):
+                return super().give()
+        class Right(Base):
+            def give(self):
+                return step(1.0)
+        class T(Left, Right):
+            pass
+        print(T().give())  # d2h
+    """,
+    "an abstract method": """
+        import abc
+        class Base(abc.ABC):
+            @abc.abstractmethod
+            def give(self): ...
+            def run(self):
+                return float(self.give())  # d2h
+        class T(Base):
+            def give(self):
+                return step(1.0)
+        T().run()
+    """,
+    "a property": """
+        class T:
+            def __init__(self):
+                self._x = step(1.0)
+            @property
+            def x(self):
+                return self._x
+            @property
+            def host(self):
+                return float(self._x)  # d2h
+        print(T().x)  # d2h
+        print(T().host)
+    """,
+    "a property that is set": """
+        class T:
+            @property
+            def x(self):
+                return self._x
+            @x.setter
+            def x(self, value):
+                self._x = step(value)
+        t = T()
+        t.x = 1.0
+        print(t.x)  # d2h
+    """,
+    "a cached property": """
+        import functools
+        class T:
+            @functools.cached_property
+            def x(self):
+                return step(1.0)
+        print(T().x)  # d2h
+    """,
+    "static and class methods": """
+        class T:
+            @staticmethod
+            def static(n):
+                return step(n)
+            @classmethod
+            def made(cls, n):
+                t = cls()
+                t.x = step(n)
+                return t
+        print(T.static(1.0))  # d2h
+        print(T().static(1.0))  # d2h
+        print(T.made(1.0).x)  # d2h
+    """,
+    "a method chain": """
+        class T:
+            def __init__(self, x):
+                self.x = x
+            def then(self):
+                self.x = step(self.x)
+                return self
+        print(T(1.0).then().then().x)  # d2h
+    """,
+    "operators": """
+        class V:
+            def __init__(self, x):
+                self.x = x
+            def __add__(self, other):
+                return V(self.x + other.x)
+            def __getitem__(self, i):
+                return self.x
+            def __len__(self):
+                return 3
+            def __float__(self):
+                return float(self.x)  # d2h
+            def __bool__(self):
+                return bool(self.x)  # d2h
+            def __eq__(self, other):
+                return bool((self.x + 1) == other.x)  # d2h
+            def __contains__(self, item):
+                return bool((self.x + 2) == item)  # d2h
+        a = V(step(1.0))
+        print((a + a).x)  # d2h
+        print(a[0] + 1)  # d2h
+        float(a)
+        if V(step(2.0)):
+            pass
+        a == a
+        1 in a
+        print(len(a))
+    """,
+    "str of an instance": """
+        class T:
+            def __init__(self):
+                self.x = step(1.0)
+            def __str__(self):
+                return f"{self.x}"  # d2h
+        print(T())
+        text = f"{T()}"
+    """,
+    "repr of an instance that says nothing of arrays": """
+        class T:
+            def __init__(self):
+                self.x = step(1.0)
+        print(T())
+    """,
+    "call of an instance": """
+        class T:
+            def __call__(self, x):
+                return step(x)
+        t = T()
+        print(t(1.0))  # d2h
+    """,
+    "iteration over an instance": """
+        class Loader:
+            def __iter__(self):
+                for i in range(3):
+                    yield i, step(i)
+        for i, x in Loader():
+            print(i)
+            print(x)  # d2h
+    """,
+    "iteration by __next__": """
+        class Loader:
+            def __iter__(self):
+                return self
+            def __next__(self):
+                return step(1.0)
+        for x in Loader():
+            print(x)  # d2h
+            break
+    """,
+    "an unknown attribute's hook": """
+        class T:
+            def __init__(self):
+                self.inner = {"x": step(1.0)}
+            def __getattr__(self, name):
+                return self.inner[name]
+        print(T().x)  # d2h
+    """,
+    "slots": """
+        class T:
+            __slots__ = ("x",)
+            def __init__(self):
+                self.x = step(1.0)
+        print(T().x)  # d2h
+    """,
+    "a class in a function": """
+        def make():
+            class T:
+                def give(self):
+                    return step(1.0)
+            return T()
+        print(make().give())  # d2h
+    """,
+    "a class as an argument": """
+        class T:
+            def give(self):
+                return step(1.0)
+        def run(cls):
+            return cls().give()
+        print(run(T))  # d2h
+    """,
+    "a class in a registry": """
+        REGISTRY = {}
+        def register(cls):
+            REGISTRY[cls.__name__] = cls
+            return cls
+        @register
+        class T:
+            def give(self):
+                return step(1.0)
+        print(REGISTRY["T"]().give())  # d2h
+    """,
+    "an enumeration": """
+        import enum
+        class Mode(enum.Enum):
+            TRAIN = "train"
+        print(Mode.TRAIN, Mode.TRAIN.value)
+    """,
+    "an instance of an instance": """
+        class Inner:
+            def __init__(self):
+                self.x = step(1.0)
+        class Outer:
+            def __init__(self):
+                self.inner = Inner()
+        print(Outer().inner.x)  # d2h
+    """,
+    "self handed to a function": """
+        def show(t):
+            print(t.x)  # d2h
+        class T:
+            def __init__(self):
+                self.x = step(1.0)
+            def run(self):
+                show(self)
+        T().run()
+    """,
+    "a meter that gathers on the host": """
+        class Meter:
+            def __init__(self):
+                self.total, self.count = 0.0, 0
+            def update(self, value):
+                self.total += float(value)  # d2h hot
+                self.count += 1
+            @property
+            def average(self):
+                return self.total / self.count
+        m = Meter()
+        for i in range(3):
+            m.update(step(i))
+        print(m.average)
+    """,
+    "a meter that gathers on the device": """
+        class Meter:
+            def __init__(self):
+                self.total, self.count = 0.0, 0
+            def update(self, value):
+                self.total += value
+                self.count += 1
+            @property
+            def average(self):
+                return self.total / self.count
+        m = Meter()
+        for i in range(3):
+            m.update(step(i))
+        print(m.average)  # d2h cold
+    """,
+    "nobody makes one": """
+        class T:
+            def __init__(self, n):
+                self.x = step(n)
+            def show(self):
+                print(self.x)  # d2h
+    """,
+    "nobody makes one, and a base of it is unknown": """
+        from unheard_of import Base
+        class T(Base):
+            def setup(self):
+                self.x = step(1.0)
+            def show(self):
+                print(self.x)  # d2h
+    """,
+}
+CLASS_GAPS: dict[str, str] = {}
+
+RECORDS = {
+    "a dataclass": """
+        import dataclasses
+        @dataclasses.dataclass
+        class T:
+            x: jax.Array
+            n: int = 1
+            more: list = dataclasses.field(default_factory=list)
+        t = T(step(1.0))
+        print(t.n, t.more)
+        print(t.x)  # d2h
+    """,
+    "a dataclass shows its fields": """
+        from dataclasses import dataclass
+        @dataclass
+        class T:
+            x: jax.Array
+        print(T(step(1.0)))  # d2h
+        @dataclass
+        class U:
+            n: int
+        print(U(1))
+    """,
+    "a dataclass that is frozen and has keywords": """
+        from dataclasses import dataclass
+        @dataclass(frozen=True, kw_only=True)
+        class T:
+            n: int
+            x: jax.Array
+        t = T(x=step(1.0), n=2)
+        print(t.n)
+        print(t.x)  # d2h
+    """,
+    "a dataclass after its fields are set": """
+        from dataclasses import dataclass, field
+        @dataclass
+        class T:
+            n: float
+            x: jax.Array = field(init=False)
+            def __post_init__(self):
+                self.x = step(self.n)
+        print(T(1.0).x)  # d2h
+    """,
+    "a dataclass of a dataclass": """
+        from dataclasses import dataclass
+        @dataclass
+        class Base:
+            x: jax.Array
+        @dataclass
+        class T(Base):
+            n: int
+        t = T(step(1.0), 2)
+        print(t.n)
+        print(t.x)  # d2h
+    """,
+    "replace, asdict and astuple": """
+        import dataclasses
+        @dataclasses.dataclass
+        class T:
+            x: jax.Array
+            n: int
+        t = dataclasses.replace(T(step(1.0), 2), n=3)
+        print(t.n)
+        print(t.x)  # d2h
+        u = T(step(2.0), 2)
+        print(dataclasses.asdict(u)["x"])  # d2h
+    """,
+    "a named tuple": """
+        from typing import NamedTuple
+        class T(NamedTuple):
+            x: jax.Array
+            n: int = 1
+        t = T(step(1.0))
+        print(t.n, t._fields)
+        print(t.x)  # d2h
+    """,
+    "a named tuple's items": """
+        from typing import NamedTuple
+        class T(NamedTuple):
+            x: jax.Array
+            n: int
+        x, n = T(step(1.0), 2)
+        print(n)
+        print(x)  # d2h
+        t = T(step(1.0), 2)
+        print(t[1])
+        print(t[0])  # d2h
+        u = T(step(2.0), 3)._replace(n=4)
+        print(u.x)  # d2h
+    """,
+    "a named tuple is shown with its fields": """
+        from typing import NamedTuple
+        class T(NamedTuple):
+            x: jax.Array
+        print(T(step(1.0)))  # d2h
+    """,
+    "namedtuple": """
+        from collections import namedtuple
+        T = namedtuple("T", ["x", "n"])
+        U = namedtuple("U", "x n")
+        t = T(step(1.0), 2)
+        print(t.n)
+        print(t.x)  # d2h
+        print(U(x=step(2.0), n=1).x)  # d2h
+    """,
+    "out of a compiled function": """
+        from typing import NamedTuple
+        class T(NamedTuple):
+            x: jax.Array
+            n: jax.Array
+        @jax.jit
+        def make(x):
+            return T(x + 1, 2)
+        t = make(1.0)
+        print(t.x)  # d2h
+        print(t.n)  # d2h
+    """,
+    "through a compiled function": """
+        from typing import NamedTuple
+        class T(NamedTuple):
+            x: jax.Array
+            n: float
+        @jax.jit
+        def update(t):
+            return t._replace(x=t.x + 1)
+        t = update(T(1.0, 2.0))
+        print(t.x)  # d2h
+        print(t.n)  # d2h
+    """,
+    "a struct of flax": """
+        from flax import struct
+        @struct.dataclass
+        class T:
+            x: jax.Array
+            name: str = struct.field(pytree_node=False, default="a")
+        t = T(x=step(1.0)).replace(name="b")
+        print(t.name)
+        print(t.x)  # d2h
+    """,
+    "a module of equinox": """
+        import equinox as eqx
+        class T(eqx.Module):
+            w: jax.Array
+            n: int = eqx.field(static=True)
+            def __init__(self, n):
+                self.w = jnp.ones(n)
+                self.n = n
+            def __call__(self, x):
+                return self.w * x
+        t = T(3)
+        print(t.n)
+        print(t(2.0))  # d2h
+        print(t.w)  # d2h
+    """,
+    "a class that is registered as a tree": """
+        @jax.tree_util.register_pytree_node_class
+        class T:
+            def __init__(self, x):
+                self.x = x
+            def tree_flatten(self):
+                return (self.x,), None
+            @classmethod
+            def tree_unflatten(cls, aux, children):
+                return cls(*children)
+        @jax.jit
+        def update(t):
+            return T(t.x + 1)
+        print(update(T(1.0)).x)  # d2h
+    """,
+}
+RECORD_GAPS: dict[str, str] = {}
+
+
+@pytest.mark.parametrize("text", rows(CLASSES, CLASS_GAPS))
+def test_classes(text: str) -> None:
+    check_marks(text)
+
+
+@pytest.mark.parametrize("text", rows(RECORDS, RECORD_GAPS))
+def test_records(text: str) -> None:
+    check_marks(text)
