@@ -57,10 +57,16 @@ def check_bytes(
 
 
 def check_text(
-    text: str, *, path: str = "page.py", select: tuple[str, ...] | None = None, min_heat: Heat = Heat.COLD
+    text: str,
+    *,
+    path: str = "page.py",
+    select: tuple[str, ...] | None = None,
+    min_heat: Heat = Heat.COLD,
+    min_confidence: Confidence = Confidence.MEDIUM,
 ) -> Report:
     """Checks one text by default settings but for those given: what tests and other tools call."""
-    return check_bytes(Settings(select=select, min_heat=min_heat), text.encode(), path)
+    settings = Settings(select=select, min_heat=min_heat, min_confidence=min_confidence)
+    return check_bytes(settings, text.encode(), path)
 
 
 def find_files(settings: Settings, paths: Sequence[str]) -> Discovery:

@@ -165,7 +165,7 @@ class Reader:
         if given & set(unless) or (arity is not None and sum(isinstance(at, int) for at in given) != arity):
             return
         numpy = entry.get("operation") in NUMPY_OPERATIONS
-        for key, deep in (("reads", "deep" in entry), ("concrete", True), ("value_shape", False)):
+        for key, deep in (("reads", "deep" in entry), ("concrete", True), ("fetches", False), ("value_shape", False)):
             wanted = entry.get(key, [])
             for at, value in arguments:
                 if (at == "self" and wanted == "all") or (wanted != "all" and at not in wanted):  # type: ignore[operator]

@@ -38,10 +38,20 @@ def record(
     old = frame.activation.sites.get(key)
     if old is not None and old.confidence > confidence:
         return
+    owner = None if frame.info is None else frame.info.place
     frame.activation.sites[key] = RawSite(
-        frame.module, node, operation, callee, tuple(operands), pace or frame.pace, traced, confidence, detail, if_eager,
-        None if frame.info is None else frame.info.place,
-    )  # fmt: skip
+        module=frame.module,
+        node=node,
+        operation=operation,
+        callee=callee,
+        operands=tuple(operands),
+        pace=pace or frame.pace,
+        traced=traced,
+        confidence=confidence,
+        detail=detail,
+        if_eager=if_eager,
+        owner=owner,
+    )
 
 
 _TRANSFERS = frozenset(Operation) - {o for o in Operation if o.value.startswith("guard")} - {

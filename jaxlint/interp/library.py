@@ -111,6 +111,9 @@ def apply_effects(call: Call, model: FunctionModel) -> None:
     if model.concrete and not _given(call, model.unless):
         operands = [(a.value, a.node) for a in chosen(call, model.concrete, False)]
         effects.reading(frame, call.node, Operation.CONCRETE, callee, operands, deep=True)
+    if model.fetches and not frame.staged:
+        operands = [(a.value, a.node) for a in chosen(call, model.fetches, False) if a.value.kind.must_be(Kind.DEVICE)]
+        effects.reading(frame, call.node, Operation.CONCRETE, callee, operands)
     if model.uploads or model.uploads_all:
         _uploads(call, model, callee)
     if model.creates and not frame.staged:

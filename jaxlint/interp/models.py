@@ -31,6 +31,7 @@ class FunctionModel:
     upload_operation: Operation | None = None
     creates: bool = False
     concrete: Positions = ()
+    fetches: Positions = ()
     value_shape: Positions = ()
     boolean: bool = False
     handler: str | None = None
@@ -39,7 +40,7 @@ class FunctionModel:
 
 _KEYS = {
     "names", "returns", "reads", "operation", "deep", "reads_containers", "unless", "only_with", "only_arity",
-    "dict_values", "uploads", "upload_operation", "creates", "concrete", "value_shape", "boolean", "handler", "traces",
+    "dict_values", "uploads", "upload_operation", "creates", "concrete", "fetches", "value_shape", "boolean", "handler", "traces",
     "since", "until",
 }  # fmt: skip
 
@@ -191,6 +192,7 @@ def _function(name: str, block: dict[str, object], where: str) -> FunctionModel:
         upload_operation=_operation(block.get("upload_operation"), name, where),
         creates=bool(block.get("creates", False)),
         concrete=_positions(block.get("concrete")),
+        fetches=_positions(block.get("fetches")),
         value_shape=_positions(block.get("value_shape")),
         boolean=bool(block.get("boolean", False)),
         handler=None if handler is None else str(handler),

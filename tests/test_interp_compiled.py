@@ -1,0 +1,750 @@
+"""Compiled callables in every form that people write, and what is traced: there arrays are tracers."""
+
+import pytest
+from snippets import check_marks, rows
+
+COMPILED = {
+    "a call": """
+        f = jax.jit(lambda x: x + 1)
+        print(f(1.0))  # d2h
+    """,
+    "a call at once": """
+        print(jax.jit(lambda x: x + 1)(1.0))  # d2h
+        print(jax.jit(jnp.sin)(1.0))  # d2h
+    """,
+    "a decorator": """
+        @jax.jit
+        def f(x):
+            return x
+        print(f(1.0))  # d2h
+    """,
+    "a decorator with options": """
+        @jax.jit(static_argnums=1)
+        def f(x, n):
+            return x * n
+        print(f(1.0, 2))  # d2h
+    """,
+    "partial as a decorator": """
+        from functools import partial
+        @partial(jax.jit, static_argnums=(1,))
+        def f(x, n):
+            if n > 1:
+                return x
+            return x * 2
+        print(f(1.0, 2))  # d2h
+    """,
+    "partial by names": """
+        import functools
+        @functools.partial(jax.jit, static_argnames=("n", "flag"), donate_argnums=0)
+        def f(x, n, flag=True):
+            for i in range(n):
+                x = x + 1
+            return x if flag else x * 2
+        print(f(1.0, n=3))  # d2h
+    """,
+    "one static name": """
+        from functools import partial
+        @partial(jax.jit, static_argnames="mode")
+        def f(x, mode):
+            if mode == "a":
+                return x
+            return x * 2
+        print(f(1.0, "a"))  # d2h
+    """,
+    "a partial that is kept": """
+        from functools import partial
+        my_jit = partial(jax.jit, static_argnums=1)
+        @my_jit
+        def f(x, n):
+            if n:
+                return x
+            return x * 2
+        print(f(1.0, 2))  # d2h
+    """,
+    "a static argument from the end": """
+        from functools import partial
+        @partial(jax.jit, static_argnums=-1)
+        def f(x, n):
+            if n:
+                return x
+            return x * 2
+        print(f(1.0, 2))  # d2h
+    """,
+    "a partial of a compiled function": """
+        from functools import partial
+        f = partial(step, 1.0)
+        print(f())  # d2h
+        g = jax.jit(partial(lambda a, b: a + b, 1.0))
+        print(g(2.0))  # d2h
+    """,
+    "what the compiled function compiles": """
+        inner = jax.jit(lambda x: x * 2)
+        @jax.jit
+        def f(x):
+            y = inner(x)
+            if y > 1:  # tracer
+                return y
+            return x
+        f(1.0)
+    """,
+    "a method as a decorator's target": """
+        from functools import partial
+        class T:
+            @partial(jax.jit, static_argnums=0)
+            def f(self, x):
+                return x * 2
+        print(T().f(1.0))  # d2h
+    """,
+    "an attribute": """
+        class T:
+            def __init__(self):
+                self._step = jax.jit(self.step)
+            def step(self, x):
+                return x + 1
+            def run(self):
+                print(self._step(1.0))  # d2h
+        T().run()
+    """,
+    "a method replaced by its compiled self": """
+        class T:
+            def __init__(self):
+                self.step = jax.jit(self.step)
+            def step(self, x):
+                return x + 1
+            def run(self):
+                print(self.step(1.0))  # d2h
+        T().run()
+    """,
+    "an attribute of the class": """
+        class T:
+            step = staticmethod(jax.jit(lambda x: x + 1))
+            def run(self):
+                print(self.step(1.0))  # d2h
+        T().run()
+    """,
+    "a factory": """
+        def make(scale):
+            @jax.jit
+            def f(x):
+                return x * scale
+            return f
+        f = make(2.0)
+        print(f(1.0))  # d2h
+    """,
+    "a factory of several": """
+        def make(scale):
+            def init():
+                return 0.0
+            def update(x):
+                return x * scale
+            return jax.jit(init), jax.jit(update)
+        init, update = make(2.0)
+        print(init())  # d2h
+        print(update(1.0))  # d2h
+    """,
+    "a factory that takes the function": """
+        def compiled(f):
+            return jax.jit(f)
+        @compiled
+        def g(x):
+            return x
+        print(g(1.0))  # d2h
+    """,
+    "only where a flag says so": """
+        def f(x):
+            return x + 1
+        def make(use_jit):
+            return jax.jit(f) if use_jit else f
+        print(make(True)(1.0))  # d2h
+    """,
+    "in a dict": """
+        steps = {"train": jax.jit(lambda x: x)}
+        print(steps["train"](1.0))  # d2h
+        for name, f in steps.items():
+            print(f(1.0))  # d2h
+    """,
+    "in a list by a comprehension": """
+        fs = [jax.jit(lambda x, n=n: x * n) for n in range(3)]
+        print(fs[0](1.0))  # d2h
+    """,
+    "ahead of time": """
+        f = jax.jit(lambda x: x + 1)
+        compiled = f.lower(1.0).compile()
+        print(compiled(1.0))  # d2h
+    """,
+    "a compiled function that returns nothing": """
+        @jax.jit
+        def f(x):
+            x + 1
+        print(f(1.0))
+    """,
+    "a compiled function that returns a tree": """
+        @jax.jit
+        def f(x):
+            return {"a": x, "b": [x, (x, 1)]}, None
+        out, nothing = f(1.0)
+        print(nothing)
+        print(out["a"])  # d2h
+        print(out["b"][1][1])  # d2h
+    """,
+    "a compiled function that returns what it was given": """
+        @jax.jit
+        def f(tree):
+            return tree
+        out = f({"a": np.ones(3), "n": 1})  # h2d
+        print(out["a"])  # d2h
+        print(out["n"])  # d2h
+    """,
+    "pmap": """
+        f = jax.pmap(lambda x: x + 1)
+        print(f(jnp.ones((1, 3))))  # d2h
+        @jax.pmap
+        def g(x):
+            return x
+        print(g(jnp.ones((1, 3))))  # d2h
+    """,
+    "pmap with an axis by partial": """
+        from functools import partial
+        @partial(jax.pmap, axis_name="i")
+        def g(x):
+            return jax.lax.pmean(x, "i")
+        print(g(jnp.ones((1, 3))))  # d2h
+    """,
+    "shard_map": """
+        from functools import partial
+        from jax.sharding import Mesh, PartitionSpec as P
+        mesh = Mesh(np.array(jax.devices()[:1]), ("i",))
+        @partial(jax.shard_map, mesh=mesh, in_specs=P("i"), out_specs=P("i"))
+        def f(x):
+            if x.sum() > 0:  # tracer
+                return x
+            return x
+        f(jnp.ones(3))
+        g = jax.jit(jax.shard_map(lambda x: x, mesh=mesh, in_specs=P("i"), out_specs=P("i")))
+        print(g(jnp.ones(3)))  # d2h
+    """,
+    "vmap": """
+        f = jax.vmap(lambda x: x + 1)
+        print(f(jnp.ones(3)))  # d2h
+        print(jax.vmap(jnp.dot, in_axes=(0, None))(jnp.ones((2, 3)), jnp.ones(3)))  # d2h
+    """,
+    "jit of vmap of grad": """
+        f = jax.jit(jax.vmap(jax.grad(lambda x: x ** 2)))
+        print(f(jnp.ones(3)))  # d2h
+    """,
+    "grad and value_and_grad": """
+        def loss(w, x):
+            return jnp.sum(w * x)
+        g = jax.grad(loss)(jnp.ones(3), jnp.ones(3))
+        print(g)  # d2h
+        value, grads = jax.value_and_grad(loss)(jnp.ones(3), jnp.ones(3))
+        print(value)  # d2h
+        print(grads)  # d2h
+    """,
+    "value_and_grad with aux": """
+        def loss(w, x):
+            y = jnp.sum(w * x)
+            return y, {"y": y, "n": 3}
+        (value, aux), grads = jax.value_and_grad(loss, has_aux=True)(jnp.ones(3), jnp.ones(3))
+        print(aux["n"])
+        print(value)  # d2h
+        print(aux["y"])  # d2h
+        print(grads)  # d2h
+    """,
+    "grads by several arguments and as a tree": """
+        def loss(a, b):
+            return jnp.sum(a["w"] * b)
+        ga, gb = jax.grad(loss, argnums=(0, 1))({"w": jnp.ones(3)}, jnp.ones(3))
+        print(ga["w"])  # d2h
+        print(gb)  # d2h
+    """,
+    "nnx.jit": """
+        from flax import nnx
+        @nnx.jit
+        def f(x):
+            return x + 1
+        print(f(1.0))  # d2h
+    """,
+    "nnx.jit with options": """
+        from functools import partial
+        from flax import nnx
+        @partial(nnx.jit, static_argnames="n")
+        def f(x, n):
+            return x if n else x * 2
+        print(f(1.0, n=1))  # d2h
+    """,
+    "eqx.filter_jit": """
+        import equinox as eqx
+        @eqx.filter_jit
+        def f(x, n):
+            if n > 1:
+                return x
+            return x * 2
+        print(f(jnp.ones(3), 2))  # d2h
+    """,
+    "eqx.filter_value_and_grad": """
+        import equinox as eqx
+        @eqx.filter_value_and_grad
+        def loss(w):
+            return jnp.sum(w)
+        value, grads = loss(jnp.ones(3))
+        print(value)  # d2h
+        print(grads)  # d2h
+    """,
+    "hk.transform": """
+        import haiku as hk
+        def forward(x):
+            return hk.Linear(3)(x)
+        model = hk.without_apply_rng(hk.transform(forward))
+        params = model.init(jax.random.key(0), jnp.ones((1, 3)))
+        print(model.apply(params, jnp.ones((1, 3))))  # d2h
+    """,
+    "a host array given to a compiled call": """
+        n = np.ones(3)
+        step(n)  # h2d
+        step(jnp.ones(3))
+        step(2.0)
+        step([1.0, 2.0])  # h2d
+    """,
+    "a host array in a tree given to a compiled call": """
+        step2 = jax.jit(lambda b: b["x"] + 1)
+        step2({"x": np.ones(3)})  # h2d
+        step2({"x": jnp.ones(3)})
+    """,
+    "a static host array is no upload": """
+        from functools import partial
+        @partial(jax.jit, static_argnames="name")
+        def f(x, name):
+            return x
+        f(jnp.ones(3), name="a")
+    """,
+}
+COMPILED_GAPS: dict[str, str] = {}
+
+TRACED = {
+    "jit: arguments": """
+        @jax.jit
+        def f(x, n):
+            if x > 0:  # tracer
+                return x
+            return x
+        f(1.0, 2)
+    """,
+    "jit: what is computed": """
+        @jax.jit
+        def f(x):
+            y = jnp.sum(x) + 1
+            return float(y)  # tracer
+        f(1.0)
+    """,
+    "jit: what is made inside": """
+        @jax.jit
+        def f(x):
+            y = jnp.ones(3)
+            if y.sum() > 0:  # tracer
+                return x
+            return y
+        f(1.0)
+    """,
+    "jit: shapes are no tracers": """
+        @jax.jit
+        def f(x):
+            if x.ndim > 1 and x.shape[0] > 2 and len(x) > 2 and x.dtype == jnp.float32:
+                return x
+            for i in range(x.shape[0]):
+                x = x + i
+            return jnp.zeros(x.shape)
+        f(jnp.ones((3, 3)))
+    """,
+    "jit: a function that it calls": """
+        def helper(x):
+            if x > 0:  # tracer
+                return x
+            return -x
+        @jax.jit
+        def f(x):
+            return helper(x * 2)
+        f(1.0)
+    """,
+    "jit: a function that both sides call": """
+        def helper(x):
+            return np.asarray(x)  # tracer
+        @jax.jit
+        def f(x):
+            return helper(x)
+        f(1.0)
+    """,
+    "jit: a closure's host value is no tracer": """
+        def make(n):
+            @jax.jit
+            def f(x):
+                if n > 1:
+                    return x
+                return x * 2
+            return f
+        make(2)(1.0)
+    """,
+    "jit: a method's self holds tracers": """
+        @jax.tree_util.register_pytree_node_class
+        class T:
+            def __init__(self, x):
+                self.x = x
+            def tree_flatten(self):
+                return (self.x,), None
+            @classmethod
+            def tree_unflatten(cls, aux, children):
+                return cls(*children)
+            @jax.jit
+            def f(self):
+                if self.x > 0:  # tracer
+                    return self.x
+                return -self.x
+        T(1.0).f()
+    """,
+    "jit: a static self holds no tracers": """
+        from functools import partial
+        class T:
+            def __init__(self, n):
+                self.n = n
+            @partial(jax.jit, static_argnums=0)
+            def f(self, x):
+                if self.n > 0:
+                    return x
+                return -x
+        T(1).f(2.0)
+    """,
+    "jit: nobody calls it": """
+        @jax.jit
+        def f(x):
+            if x > 0:  # tracer
+                return x
+            return float(x)  # tracer
+    """,
+    "jit: is None and isinstance are no reads": """
+        @jax.jit
+        def f(x, y=None):
+            if y is None:
+                y = x
+            if isinstance(x, jax.Array):
+                return x
+            return y
+        f(1.0)
+    """,
+    "jit: indexing": """
+        TABLE = [1, 2, 3]
+        @jax.jit
+        def f(x, i):
+            y = x[i]
+            z = x[x > 0]  # tracer
+            return TABLE[i]  # tracer
+        f(jnp.ones(3), 1)
+    """,
+    "jit: range and shapes": """
+        @jax.jit
+        def f(x, n):
+            y = jnp.zeros(n)  # tracer
+            for i in range(n):  # tracer
+                x = x + i
+            return x
+        f(1.0, 2)
+    """,
+    "jit: print and logging": """
+        import logging
+        @jax.jit
+        def f(x):
+            print(x)  # tracer
+            print(x.shape, "tracing")
+            jax.debug.print("{x}", x=x)
+            return x
+        f(1.0)
+    """,
+    "jit: item, tolist and NumPy": """
+        @jax.jit
+        def f(x):
+            a = x.item()  # tracer
+            return a
+        @jax.jit
+        def g(x):
+            return np.sin(x)  # tracer
+        @jax.jit
+        def h(x):
+            return x.tolist()  # tracer
+    """,
+    "jit: and, or, not, in": """
+        @jax.jit
+        def f(x, y):
+            a = x > 0 and y > 0  # tracer
+            return a
+        @jax.jit
+        def g(x):
+            return not x  # tracer
+        @jax.jit
+        def h(x):
+            while x < 3:  # tracer
+                x = x + 1
+            return x
+        @jax.jit
+        def k(x):
+            assert x > 0  # tracer
+            return 1 if x > 0 else 2  # tracer
+    """,
+    "jit: builtin min, max and sum": """
+        @jax.jit
+        def f(x, y):
+            return max(x, y)  # tracer
+        @jax.jit
+        def g(x):
+            return sum([x, x])
+        g(1.0)
+    """,
+    "vmap": """
+        def f(x):
+            if x > 0:  # tracer
+                return x
+            return -x
+        jax.vmap(f)(jnp.ones(3))
+    """,
+    "vmap: an axis that is None is no tracer": """
+        def f(x, n):
+            if n > 0:
+                return x
+            return -x
+        jax.vmap(f, in_axes=(0, None))(jnp.ones(3), 2)
+    """,
+    "grad": """
+        def loss(w):
+            print(w)  # tracer
+            return jnp.sum(w)
+        jax.grad(loss)(jnp.ones(3))
+    """,
+    "grad: only what it differentiates is a tracer": """
+        def loss(w, n):
+            if n > 0:
+                return jnp.sum(w)
+            return jnp.mean(w)
+        jax.grad(loss)(jnp.ones(3), 2)
+    """,
+    "value_and_grad": """
+        @jax.value_and_grad
+        def loss(w):
+            y = jnp.sum(w)
+            return float(y)  # tracer
+        loss(jnp.ones(3))
+    """,
+    "scan": """
+        def body(carry, x):
+            if x > 0:  # tracer
+                carry = carry + x
+            return carry, x
+        jax.lax.scan(body, 0.0, jnp.ones(3))
+    """,
+    "scan: what comes out is on the device": """
+        def body(carry, x):
+            return carry + x, (carry, 1)
+        carry, (ys, ones) = jax.lax.scan(body, 0.0, jnp.ones(3))
+        print(carry)  # d2h
+        print(ys)  # d2h
+        print(ones)  # d2h
+    """,
+    "scan: a lambda and a partial": """
+        from functools import partial
+        def body(n, carry, x):
+            if n > 0:
+                return carry + x, None
+            return carry, None
+        carry, _ = jax.lax.scan(partial(body, 2), 0.0, jnp.ones(3))
+        print(carry)  # d2h
+        c, y = jax.lax.scan(lambda c, x: (c + float(x), x), 0.0, jnp.ones(3))  # tracer
+    """,
+    "scan: a carry that is a tree": """
+        def body(state, x):
+            count, total = state
+            if total > 3:  # tracer
+                pass
+            return (count + 1, total + x), None
+        jax.lax.scan(body, (0, 0.0), jnp.ones(3))
+    """,
+    "scan: nothing to scan over": """
+        def body(carry, x):
+            assert x is None
+            return carry * 2, carry
+        carry, ys = jax.lax.scan(body, 1.0, None, length=3)
+        print(ys)  # d2h
+    """,
+    "while_loop": """
+        def cond(state):
+            i, x = state
+            return i < 3
+        def body(state):
+            i, x = state
+            print(x)  # tracer
+            return i + 1, x * 2
+        i, x = jax.lax.while_loop(cond, body, (0, 1.0))
+        print(i)  # d2h
+        print(x)  # d2h
+    """,
+    "while_loop: a test that asks for the truth": """
+        def cond(x):
+            return x > 0 and x < 3  # tracer
+        jax.lax.while_loop(cond, lambda x: x + 1, 1.0)
+    """,
+    "fori_loop": """
+        def body(i, x):
+            if i == 0:  # tracer
+                return x
+            return x + i
+        jax.lax.fori_loop(0, 3, body, 1.0)
+    """,
+    "fori_loop: what comes out": """
+        print(jax.lax.fori_loop(0, 3, lambda i, x: x + i, 1.0))  # d2h
+    """,
+    "cond and switch": """
+        def yes(x):
+            return float(x)  # tracer
+        def no(x):
+            return x
+        jax.lax.cond(True, yes, no, 1.0)
+        def one(x):
+            print(x)  # tracer
+            return x
+        jax.lax.switch(0, [one, no], 1.0)
+    """,
+    "cond: what comes out": """
+        print(jax.lax.cond(step(1.0) > 0, lambda x: x, lambda x: -x, 1.0))  # d2h
+        print(jax.lax.switch(1, [lambda x: x, lambda x: -x], 1.0))  # d2h
+    """,
+    "checkpoint": """
+        @jax.checkpoint
+        def f(x):
+            if x > 0:  # tracer
+                return x
+            return -x
+        f(1.0)
+    """,
+    "checkpoint: what comes out": """
+        from functools import partial
+        @partial(jax.checkpoint, static_argnums=1)
+        def f(x, n):
+            if n > 0:
+                return x * 2
+            return x
+        print(f(1.0, 2))  # d2h
+        print(jax.remat(lambda x: x * 2)(1.0))  # d2h
+    """,
+    "custom_vjp": """
+        @jax.custom_vjp
+        def f(x):
+            return x * 2
+        def forward(x):
+            return f(x), x
+        def backward(kept, g):
+            if g > 0:  # tracer
+                return (g * kept,)
+            return (g,)
+        f.defvjp(forward, backward)
+        jax.grad(f)(1.0)
+    """,
+    "custom_vjp: what comes out": """
+        @jax.custom_vjp
+        def f(x):
+            return x * 2
+        f.defvjp(lambda x: (f(x), x), lambda kept, g: (g * kept,))
+        print(f(jnp.ones(())))  # d2h
+    """,
+    "custom_jvp": """
+        @jax.custom_jvp
+        def f(x):
+            return x * 2
+        @f.defjvp
+        def rule(primals, tangents):
+            x, = primals
+            t, = tangents
+            return f(x), float(t)  # tracer
+        jax.jvp(f, (1.0,), (1.0,))
+    """,
+    "eval_shape": """
+        def f(x):
+            return float(x)  # tracer
+        jax.eval_shape(f, 1.0)
+    """,
+    "lax.map and associative_scan": """
+        def f(x):
+            print(x)  # tracer
+            return x * 2
+        print(jax.lax.map(f, jnp.ones(3)))  # d2h
+        print(jax.lax.associative_scan(jnp.add, jnp.ones(3)))  # d2h
+    """,
+    "pure_callback: its function runs on the host": """
+        def host(x):
+            return np.sin(x)
+        @jax.jit
+        def f(x):
+            return jax.pure_callback(host, jax.ShapeDtypeStruct((), jnp.float32), x)
+        print(f(1.0))  # d2h
+    """,
+    "debug.callback: its function runs on the host": """
+        def host(x):
+            print(float(x))
+        @jax.jit
+        def f(x):
+            jax.debug.callback(host, x)
+            return x
+        print(f(1.0))  # d2h
+    """,
+    "a leak to a list": """
+        seen = []
+        @jax.jit
+        def f(x):
+            seen.append(x)  # tracer
+            return x
+        f(1.0)
+    """,
+    "a leak to self": """
+        class T:
+            def __init__(self):
+                self.last = None
+                self.f = jax.jit(self._f)
+            def _f(self, x):
+                self.last = x  # tracer
+                return x
+        T().f(1.0)
+    """,
+    "a leak to a global name": """
+        LAST = None
+        @jax.jit
+        def f(x):
+            global LAST
+            LAST = x  # tracer
+            return x
+        f(1.0)
+    """,
+    "a list that lives in the trace is no leak": """
+        @jax.jit
+        def f(x):
+            seen = []
+            for i in range(3):
+                seen.append(x)
+                x = x + 1
+            return jnp.stack(seen)
+        print(f(1.0))  # d2h
+    """,
+    "disable_jit": """
+        @jax.jit
+        def f(x):
+            print(x)
+            return x
+        with jax.disable_jit():
+            f(1.0)
+    """,
+}
+TRACED_GAPS: dict[str, str] = {}
+
+
+@pytest.mark.parametrize("text", rows(COMPILED, COMPILED_GAPS))
+def test_compiled_callables(text: str) -> None:
+    check_marks(text)
+
+
+@pytest.mark.parametrize("text", rows(TRACED, TRACED_GAPS))
+def test_traced_bodies(text: str) -> None:
+    check_marks(text)
