@@ -195,6 +195,15 @@ COMPILED = {
         print(out["a"])  # d2h
         print(out["n"])  # d2h
     """,
+    "shard_map of old": """
+        from jax.experimental.shard_map import shard_map
+        from jax.sharding import Mesh, PartitionSpec as P
+        mesh = Mesh(np.array(jax.devices()[:1]), ("i",))
+        def f(x):
+            return x
+        g = shard_map(f, mesh, in_specs=P("i"), out_specs=P("i"))
+        print(g(jnp.ones(3)))  # d2h
+    """,
     "pmap": """
         f = jax.pmap(lambda x: x + 1)
         print(f(jnp.ones((1, 3))))  # d2h
@@ -216,10 +225,8 @@ COMPILED = {
         mesh = Mesh(np.array(jax.devices()[:1]), ("i",))
         @partial(jax.shard_map, mesh=mesh, in_specs=P("i"), out_specs=P("i"))
         def f(x):
-            if x.sum() > 0:  # tracer
-                return x
             return x
-        f(jnp.ones(3))
+        print(f(jnp.ones(3)))  # d2h
         g = jax.jit(jax.shard_map(lambda x: x, mesh=mesh, in_specs=P("i"), out_specs=P("i")))
         print(g(jnp.ones(3)))  # d2h
     """,
@@ -244,7 +251,7 @@ COMPILED = {
     "value_and_grad with aux": """
         def loss(w, x):
             y = jnp.sum(w * x)
-            return y, {"y": y, "n": 3}
+            return y, {"y": y * 2, "n": 3}
         (value, aux), grads = jax.value_and_grad(loss, has_aux=True)(jnp.ones(3), jnp.ones(3))
         print(aux["n"])
         print(value)  # d2h
@@ -304,7 +311,9 @@ COMPILED = {
         step(n)  # h2d
         step(jnp.ones(3))
         step(2.0)
-        step([1.0, 2.0])  # h2d
+        total = jax.jit(sum)
+        total([np.ones(3), np.ones(3)])  # h2d
+        total([jnp.ones(3), 2.0])
     """,
     "a host array in a tree given to a compiled call": """
         step2 = jax.jit(lambda b: b["x"] + 1)
@@ -418,7 +427,7 @@ TRACED = {
         def f(x):
             if x > 0:  # tracer
                 return x
-            return float(x)  # tracer
+            return jnp.sum(x)
     """,
     "jit: is None and isinstance are no reads": """
         @jax.jit
@@ -459,43 +468,62 @@ TRACED = {
         f(1.0)
     """,
     "jit: item, tolist and NumPy": """
-        @jax.jit
-        def f(x):
-            a = x.item()  # tracer
-            return a
-        @jax.jit
-        def g(x):
-            return np.sin(x)  # tracer
-        @jax.jit
-        def h(x):
-            return x.tolist()  # tracer
+        f = jax.jit(lambda x: x.item())  # tracer
+        g = jax.jit(lambda x: np.sin(x))  # tracer
+        h = jax.jit(lambda x: x.tolist())  # tracer
+        k = jax.jit(lambda x: jnp.asarray(x, dtype=x.dtype))
+        for fun in (f, g, h, k):
+            fun(1.0)
     """,
-    "jit: and, or, not, in": """
+    "jit: and, or, not, while, assert, ternary": """
         @jax.jit
         def f(x, y):
-            a = x > 0 and y > 0  # tracer
-            return a
-        @jax.jit
-        def g(x):
-            return not x  # tracer
+            return x > 0 and y > 0  # tracer
+        f(1.0, 2.0)
+        g = jax.jit(lambda x: not x)  # tracer
+        g(1.0)
         @jax.jit
         def h(x):
             while x < 3:  # tracer
                 x = x + 1
             return x
+        h(1.0)
         @jax.jit
         def k(x):
             assert x > 0  # tracer
             return 1 if x > 0 else 2  # tracer
+        k(1.0)
     """,
     "jit: builtin min, max and sum": """
+        f = jax.jit(lambda x, y: max(x, y))  # tracer
+        f(1.0, 2.0)
+        g = jax.jit(lambda x: sum([x, x]))
+        g(1.0)
+    """,
+    "jit: nobody calls it, and it asks for values": """
         @jax.jit
-        def f(x, y):
-            return max(x, y)  # tracer
+        def f(x):
+            return float(x)  # tracer
         @jax.jit
         def g(x):
-            return sum([x, x])
-        g(1.0)
+            return x.item()  # tracer
+        @jax.jit
+        def h(x):
+            return np.sin(x)  # tracer
+        @jax.jit
+        def k(x):
+            return x.sum().tolist()  # tracer
+    """,
+    "shard_map": """
+        from functools import partial
+        from jax.sharding import Mesh, PartitionSpec as P
+        mesh = Mesh(np.array(jax.devices()[:1]), ("i",))
+        @partial(jax.shard_map, mesh=mesh, in_specs=P("i"), out_specs=P("i"))
+        def f(x):
+            if x.sum() > 0:  # tracer
+                return x
+            return x
+        f(jnp.ones(3))
     """,
     "vmap": """
         def f(x):
@@ -513,9 +541,29 @@ TRACED = {
     """,
     "grad": """
         def loss(w):
-            print(w)  # tracer
+            y = jnp.sum(w)
+            return float(y)  # tracer
+        jax.grad(loss)(jnp.ones(3))
+    """,
+    "grad: what it shows has a value, and is fetched": """
+        def loss(w):
+            print(w)  # d2h
             return jnp.sum(w)
         jax.grad(loss)(jnp.ones(3))
+    """,
+    "grad: a test of what it differentiates has a value": """
+        def loss(w):
+            if w > 0:  # d2h
+                return w
+            return -w
+        jax.grad(loss)(1.0)
+    """,
+    "jit of grad: nothing has a value": """
+        def loss(w):
+            if w > 0:  # tracer
+                return w
+            return -w
+        jax.jit(jax.grad(loss))(1.0)
     """,
     "grad: only what it differentiates is a tracer": """
         def loss(w, n):
@@ -638,7 +686,7 @@ TRACED = {
         def forward(x):
             return f(x), x
         def backward(kept, g):
-            if g > 0:  # tracer
+            if g > 0:  # d2h
                 return (g * kept,)
             return (g,)
         f.defvjp(forward, backward)
@@ -660,7 +708,7 @@ TRACED = {
             x, = primals
             t, = tangents
             return f(x), float(t)  # tracer
-        jax.jvp(f, (1.0,), (1.0,))
+        jax.grad(f)(1.0)
     """,
     "eval_shape": """
         def f(x):

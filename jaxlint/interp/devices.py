@@ -57,8 +57,7 @@ def compiled_call(call: Call, obj: Transformed, arguments: Sequence[Argument]) -
         strays = [
             (v, a.node)
             for a in arguments
-            for v in leaves(frame.engine.heap, a.value, 2)
-            if v.kind.must_be(Kind.DEVICE) and v.placement == DEFAULT and not _is_key(v)
+            if (v := a.value).kind.must_be(Kind.DEVICE) and v.placement == DEFAULT and not _is_key(v)
         ]
         if strays:
             effects.record(frame, call.node, Operation.RESHARD, None, strays)

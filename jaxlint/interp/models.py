@@ -40,8 +40,8 @@ class FunctionModel:
 
 _KEYS = {
     "names", "returns", "reads", "operation", "deep", "reads_containers", "unless", "only_with", "only_arity",
-    "dict_values", "uploads", "upload_operation", "creates", "concrete", "fetches", "value_shape", "boolean", "handler", "traces",
-    "since", "until",
+    "dict_values", "uploads", "upload_operation", "creates", "concrete", "fetches", "value_shape", "boolean", "handler",
+    "traces", "since", "until",
 }  # fmt: skip
 
 

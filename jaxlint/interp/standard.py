@@ -32,6 +32,7 @@ from jaxlint.interp.values import (
     Sequence,
     Stream,
     Super,
+    Transformed,
     Tuple,
     Value,
     constant,
@@ -338,7 +339,13 @@ def _decorator_factory(call: Call) -> Value:
 
 @handler("hand_on")
 def _hand_on(call: Call) -> Value:
-    return call.argument(0) or UNKNOWN
+    """A decorator that hands on what it decorates; of anything else nothing is known."""
+    value = call.given(0)
+    kept = frozenset(o for o in value.objects if isinstance(o, _DECORATED))
+    return replace(value, kind=Kind(0), objects=kept) if kept else UNKNOWN
+
+
+_DECORATED = (Class, Function, LibraryObject, Method, Partial, Property, Transformed)
 
 
 @handler("cache")
