@@ -1,6 +1,7 @@
 """Classes: what instances hold, which method is meant, and what the usual ways to write a record mean."""
 
 import pytest
+
 from snippets import check_marks, rows
 
 CLASSES = {

@@ -1,6 +1,7 @@
 """Compiled callables in every form that people write, and what is traced: there arrays are tracers."""
 
 import pytest
+
 from snippets import check_marks, rows
 
 COMPILED = {

@@ -1,6 +1,7 @@
 """Control flow: what holds on every path, what on some, and what is over after a fetch."""
 
 import pytest
+
 from snippets import check_marks, rows
 
 BRANCHES = {

@@ -1,9 +1,9 @@
 """Functions: arguments, results, closures, lambdas, decorators, and functions as values."""
 
 import pytest
-from snippets import check, check_marks, rows
 
 from jaxlint.sites import Confidence
+from snippets import check, check_marks, rows
 
 CALLS = {
     "an argument and a result": """

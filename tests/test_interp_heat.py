@@ -6,10 +6,10 @@ from itertools import product
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from snippets import PRELUDE, check_marks, rows
 
 from jaxlint.interp.heat import Pace, hotter, spread
 from jaxlint.sites import Heat
+from snippets import PRELUDE, check_marks, rows
 
 PACES = tuple(Pace)
 COOLEST_FIRST = (Pace.GATED, Pace.ONCE, Pace.LOOPED_GATED, Pace.LOOPED)
@@ -259,7 +259,9 @@ def test_what_follows_a_way_out_of_the_turn_that_is_mostly_taken_is_periodic(tes
 @pytest.mark.parametrize("test", ["i % n", "i % n != 0", "i % n > 0", "not i % n == 0", "not debug"])
 def test_what_follows_a_way_out_of_the_function_that_is_mostly_taken_is_periodic(test: str) -> None:
     function = f"def log(i, x, n, debug):\n    if {test}:\n        return\n    print(x)  # d2h periodic\n"
-    check_marks(f"{PRELUDE}{function}\ndef f(n, debug):\n    for i in range(99):\n        log(i, step(1.0), n, debug)\n")
+    check_marks(
+        f"{PRELUDE}{function}\ndef f(n, debug):\n    for i in range(99):\n        log(i, step(1.0), n, debug)\n"
+    )
 
 
 @pytest.mark.parametrize("test", ["i % n == 0", "not i % n", "debug", "i == 0", "done", "is_main"])

@@ -1,6 +1,7 @@
 """Imports in one file: whatever a library is called here, its functions are known."""
 
 import pytest
+
 from snippets import check_marks, rows
 
 IMPORTS = {

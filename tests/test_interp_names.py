@@ -1,6 +1,7 @@
 """Names and containers: a value keeps its place through every form of assignment, and in what holds it."""
 
 import pytest
+
 from snippets import check_marks, rows
 
 ASSIGNMENTS = {

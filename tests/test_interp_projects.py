@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+
 from snippets import check_project, rows
 
 PROJECTS = {
@@ -398,18 +399,6 @@ PROJECTS = {
         # lab/steps.py
         import jax
         step = jax.jit(lambda x: x + 1)
-    """,
-    "a test's fixture": """
-        # conftest.py
-        import jax.numpy as jnp
-        import pytest
-        @pytest.fixture
-        def x():
-            return jnp.ones(3)
-        # test_x.py
-        import jax
-        def test_x(x):
-            assert float(x[0]) == 1.0  # d2h
     """,
 }
 PROJECT_GAPS: dict[str, str] = {}

@@ -145,7 +145,9 @@ def holding_objects(draw: st.DrawFn, depth: int) -> Object:
     """Objects that hold values."""
     inner = values(depth - 1)
     place, first = draw(places), draw(inner)
-    match draw(st.sampled_from(["tuple", "tuple", "stream", "method", "library", "partial", "transformed", "property"])):
+    match draw(
+        st.sampled_from(["tuple", "tuple", "stream", "method", "library", "partial", "transformed", "property"])
+    ):
         case "tuple":
             return Tuple(tuple(draw(st.lists(inner, max_size=3))))
         case "stream":

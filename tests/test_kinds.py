@@ -28,7 +28,7 @@ def test_sixteen_members_are_the_sets_of_four_places() -> None:
 
 
 def test_the_named_sets() -> None:
-    assert NOWHERE == Kind(0)
+    assert Kind(0) == NOWHERE
     assert places(HOST) == {1, 2}
     assert places(ARRAY) == {4, 8}
 

@@ -18,8 +18,6 @@ from jaxlint.interp.values import (
     of,
 )
 
-SHORT = 2
-"""``range(2)`` is written for a pair, ``range(3)`` may be a loop cut short for a trial."""
 FEW = 8
 """A loop over at most so many items written out in the source is no hot loop."""
 
@@ -68,21 +66,11 @@ def loop_pace(frame: Frame, node: cst.CSTNode, iterable: Value) -> Pace:
         return Pace.ONCE
     if isinstance(node, cst.Tuple | cst.List | cst.Set) and len(node.elements) <= FEW:
         return Pace.ONCE
-    if _is_short_range(node):
-        return Pace.ONCE
     if isinstance(node, cst.Name) and iterable.objects and not iterable.unknown and not iterable.kind:
         tuples = [o for o in iterable.objects if isinstance(o, Tuple)]
         if len(tuples) == len(iterable.objects) and all(_literals(t) for t in tuples):
             return Pace.ONCE
     return Pace.LOOPED
-
-
-def _is_short_range(node: cst.CSTNode) -> bool:
-    """True of range() with a small number written into it."""
-    if not (isinstance(node, cst.Call) and isinstance(node.func, cst.Name) and node.func.value == "range"):
-        return False
-    last = node.args[-1].value if 1 <= len(node.args) <= 2 else None
-    return isinstance(last, cst.Integer) and last.value.isdigit() and int(last.value) <= SHORT
 
 
 def _literals(items: Tuple) -> bool:
