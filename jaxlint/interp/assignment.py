@@ -8,10 +8,11 @@ from jaxlint.interp import effects, guards
 from jaxlint.interp.displays import store_item
 from jaxlint.interp.engine import Frame
 from jaxlint.interp.expressions import evaluate_index
-from jaxlint.interp.heap import ANY, base_of, element_of, leaves
+from jaxlint.interp.heap import ANY, base_of, element_of, leaves, read
 from jaxlint.interp.scopes import assign_name
 from jaxlint.interp.values import (
     NOTHING,
+    UNKNOWN,
     Class,
     Instance,
     LibraryObject,
@@ -54,12 +55,20 @@ def assign(frame: Frame, target: cst.CSTNode, value: Value) -> None:
 
 def refine_item(frame: Frame, base: cst.BaseExpression, index: Value, at: cst.CSTNode | None, value: Value) -> None:
     """Remember what an item of a named dict holds from here on: the heap alone only knows all that it ever held."""
-    if not isinstance(base, cst.Name):
+    path = path_of(base)
+    if path is None:
         return
     if index.const and isinstance(index.const[0], str) and index.const[0]:
-        frame.state.names[item_key(base.value, index.const[0])] = value
-    elif isinstance(at, cst.Name) and at.value in frame.loop_names:
+        frame.state.names[item_key(path, index.const[0])] = value
+    elif isinstance(base, cst.Name) and isinstance(at, cst.Name) and at.value in frame.loop_names:
         frame.rekeyed[base.value] = join(frame.rekeyed.get(base.value, NOTHING), value)
+
+
+def path_of(node: cst.BaseExpression) -> str | None:
+    """The dotted name under which a state may know a value: a name, or an attribute of one."""
+    if isinstance(node, cst.Attribute) and isinstance(node.value, cst.Name):
+        return f"{node.value.value}.{node.attr.value}"
+    return node.value if isinstance(node, cst.Name) else None
 
 
 def item_key(name: str, key: str) -> str:
@@ -84,9 +93,24 @@ def _unpack(frame: Frame, target: cst.Tuple | cst.List, value: Value) -> None:
         for element, item in zip(elements[starred + 1 :], items[len(items) - after :], strict=True):
             assign(frame, element.value, item)
         return
+    value = _fields_as_tuples(frame, value, len(elements))
     for n, element in enumerate(elements):
         part = _part(frame, value, n, len(elements), element, starred)
         assign(frame, element.value, of(Stream(part)) if n == starred else part)
+
+
+def _fields_as_tuples(frame: Frame, value: Value, count: int) -> Value:
+    """Named tuples are unpacked field by field."""
+    objects: set[Object] = set()
+    for obj in value.objects:
+        below = base_of(obj)
+        record = frame.engine.classes.get(below.cls) if isinstance(below, Instance) else None
+        if record is not None and len(record.fields) == count:
+            fields = [read(frame.engine.heap, obj, name) for name, _ in record.fields]
+            objects.add(Tuple(tuple(UNKNOWN if v is None else v for v in fields)))
+        else:
+            objects.add(obj)
+    return replace(value, objects=frozenset(objects)) if value.objects else value
 
 
 def _part(frame: Frame, value: Value, n: int, count: int, element: cst.BaseElement, starred: int | None) -> Value:

@@ -121,11 +121,17 @@ def _subscript(frame: Frame, node: cst.CSTNode) -> Value:
     assert isinstance(node, cst.Subscript)
     base = frame.engine.evaluate(frame, node.value)
     index, at = evaluate_index(frame, node.slice)
-    if isinstance(node.value, cst.Name) and index.const and isinstance(index.const[0], str):
-        refined = frame.state.names.get(f"{node.value.value}.[{index.const[0]}]")
+    if index.const and isinstance(index.const[0], str) and isinstance(node.value, cst.Name | cst.Attribute):
+        refined = frame.state.names.get(f"{_path(node.value)}.[{index.const[0]}]")
         if refined is not None:
             return refined
     return frame.engine.subscript(frame, node, base, index, at)
+
+
+def _path(node: cst.Name | cst.Attribute) -> str:
+    if isinstance(node, cst.Attribute):
+        return f"{node.value.value}.{node.attr.value}" if isinstance(node.value, cst.Name) else ""
+    return node.value
 
 
 def evaluate_index(frame: Frame, elements: Seq[cst.SubscriptElement]) -> tuple[Value, cst.CSTNode | None]:

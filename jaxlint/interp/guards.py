@@ -162,6 +162,8 @@ def _speaks(clause: cst.CSTNode) -> bool:
         node = todo.pop()
         if isinstance(node, cst.Raise) or (isinstance(node, cst.Name) and node.value == name):
             return True
+        if isinstance(node, cst.Attribute) and node.attr.value in {"exc_info", "exception", "format_exc", "print_exc"}:
+            return True
         todo.extend(children(node))
     return False
 
