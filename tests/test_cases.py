@@ -5,7 +5,7 @@ A case of ``fixtures/cases`` is a module, a notebook or a folder of modules. Mar
     # expect: KIND[, KIND] [hot]   d2h, h2d, d2d, guard-misuse or tracer-...; hot: in a loop, each turn or every few
     # ok                           looks suspicious and must not be reported
     # scalar-h2d                   one number goes to the device: reporting that is neither right nor wrong
-    # cached-d2h, # not-reached    the host copy exists already, or this program never runs the line: the same of a fetch
+    # cached-d2h, # not-reached    the host copy exists, or the program never runs the line: the same of a fetch
 
 A mark holds for the statement that it stands in, and a finding on a statement without a fitting mark is a false alarm.
 What is not as marked is listed with its reason in ``cases_known.toml``: a gap that is not listed fails, and so does one

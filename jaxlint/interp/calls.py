@@ -290,10 +290,9 @@ def run(
     activation, bound = _activation(engine, info, function, bound, mode, circumstances, fetched)
     engine.reached.add(info.place)
     if frame.activation is not activation:
-        frame.activation.calls.add((activation.number, Pace.ONCE if frame.staged or trace_start else frame.pace))
+        pace = Pace.LOOPED if _recursive(frame, info) else frame.pace  # recursion is a loop
+        frame.activation.calls.add((activation.number, Pace.ONCE if frame.staged or trace_start else pace))
     if activation.running or activation.finished_pass == engine.passes:
-        if activation.running and not frame.staged and not trace_start:
-            frame.activation.calls.add((activation.number, Pace.LOOPED))  # recursion is a loop
         return activation, activation.result
     inner = Frame(
         engine=engine,
@@ -315,6 +314,16 @@ def run(
     )
     _run_body(engine, inner, info, bound)
     return activation, activation.result
+
+
+def _recursive(frame: Frame, info: FunctionInfo) -> bool:
+    """True if the function is running already, further up."""
+    inner: Frame | None = frame
+    while inner is not None:
+        if inner.info is info:
+            return True
+        inner = inner.caller
+    return False
 
 
 def _as_parameter(name: str, value: Value) -> Value:
