@@ -66,25 +66,26 @@ def _meaning_in(frame: Frame, scope: int, module: Module, annotation: cst.BaseEx
     return _meaning(inner, annotation)
 
 
-def _meaning(frame: Frame, node: cst.BaseExpression) -> Value:
+def _meaning(frame: Frame, node: cst.BaseExpression, at: cst.BaseExpression | None = None) -> Value:
+    """What an annotation says. `at` is the string that holds it, which has a place in the module where it has none."""
     if isinstance(node, cst.SimpleString):
         try:
             parsed = cst.parse_expression(str(node.evaluated_value))
         except (cst.ParserSyntaxError, ValueError, RecursionError):
             return UNKNOWN
-        return _meaning(frame, parsed)
+        return _meaning(frame, parsed, at or node)
     if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.BitOr):
-        return join(_meaning(frame, node.left), _meaning(frame, node.right))
+        return join(_meaning(frame, node.left, at), _meaning(frame, node.right, at))
     if isinstance(node, cst.Name) and node.value == "None":
         return NONE
     if isinstance(node, cst.Subscript):
-        return _generic(frame, node)
+        return _generic(frame, node, at)
     if not isinstance(node, cst.Name | cst.Attribute):
         return UNKNOWN
     value = frame.engine.evaluate(frame, node)
     for obj in value.objects:
         if isinstance(obj, Library):
-            return _library(frame, node, frame.engine.models.canonical(obj.name))
+            return _library(frame, at or node, frame.engine.models.canonical(obj.name))
         if isinstance(obj, Class):
             record = frame.engine.classes.get(obj)
             if record is not None and record.instances:
@@ -102,26 +103,26 @@ def _library(frame: Frame, node: cst.BaseExpression, name: str) -> Value:
     return UNKNOWN
 
 
-def _generic(frame: Frame, node: cst.Subscript) -> Value:
+def _generic(frame: Frame, node: cst.Subscript, at: cst.BaseExpression | None) -> Value:
     head = node.value
     name = head.value if isinstance(head, cst.Name) else head.attr.value if isinstance(head, cst.Attribute) else ""
     parts = [e.slice.value for e in node.slice if isinstance(e.slice, cst.Index)]
     if name in {"Optional", "Annotated", "Final", "ClassVar", "Required"} and parts:
-        return join(_meaning(frame, parts[0]), NONE) if name == "Optional" else _meaning(frame, parts[0])
+        return join(_meaning(frame, parts[0], at), NONE) if name == "Optional" else _meaning(frame, parts[0], at)
     if name == "Union":
         out = Value()
         for part in parts:
-            out = join(out, _meaning(frame, part))
+            out = join(out, _meaning(frame, part, at))
         return out
     if name in {"List", "list", "Sequence", "Iterable", "Iterator", "Generator", "Tuple", "tuple"} and parts:
-        return of(Stream(_meaning(frame, parts[0])))
+        return of(Stream(_meaning(frame, parts[0], at)))
     if (
         name in {"Float", "Int", "Bool", "Shaped", "Num", "Complex", "Real", "Inexact", "Key", "UInt8", "Int32"}
         and parts
     ):
         value = frame.engine.evaluate(frame, head)
         if any(isinstance(o, Library) and o.name.startswith("jaxtyping.") for o in value.objects):
-            return _meaning(frame, parts[0])
+            return _meaning(frame, parts[0], at)
     if name == "NDArray":
-        return Value(Kind.NUMPY, unknown=True, origin=Origin(frame.place(node), "annotated as NumPy", None, True))
+        return Value(Kind.NUMPY, unknown=True, origin=Origin(frame.place(at or node), "annotated as NumPy", None, True))
     return UNKNOWN

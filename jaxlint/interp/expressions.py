@@ -7,7 +7,9 @@ import libcst as cst
 
 from jaxlint.interp import devices, effects
 from jaxlint.interp.engine import Argument, Frame, expression
+from jaxlint.interp.gates import Gate, gate_of
 from jaxlint.interp.heap import ANY, KEYS, element_of, field_names, is_container, read
+from jaxlint.interp.heat import Pace
 from jaxlint.interp.library import fresh_array
 from jaxlint.interp.narrowing import narrow
 from jaxlint.interp.scopes import assign_name, read_name
@@ -316,7 +318,9 @@ def _boolean(frame: Frame, node: cst.CSTNode) -> Value:
         return left
     after_left = frame.state.copy()
     narrow(frame, node.left, positive=is_and)
-    right = engine.evaluate(frame, node.right)
+    gate = Gate.NONE if frame.staged else gate_of(frame, node.left)
+    with frame.at_pace(Pace.GATED if gate is (Gate.PASSED if is_and else Gate.FAILED) else Pace.ONCE):
+        right = engine.evaluate(frame, node.right)
     frame.state.merge(after_left)
     frame.rights[id(node)] = right
     if truth is not None:
@@ -407,14 +411,17 @@ def _conditional(frame: Frame, node: cst.CSTNode) -> Value:
     truth = engine.truth(frame, node.test, test)
     before = frame.state.copy()
     out = NOTHING
+    gate = Gate.NONE if frame.staged else gate_of(frame, node.test)
     if truth is not False:
         narrow(frame, node.test, positive=True)
-        out = engine.evaluate(frame, node.body)
+        with frame.at_pace(Pace.GATED if gate is Gate.PASSED else Pace.ONCE):
+            out = engine.evaluate(frame, node.body)
     after = frame.state
     frame.state = before
     if truth is not True:
         narrow(frame, node.test, positive=False)
-        out = join(out, engine.evaluate(frame, node.orelse))
+        with frame.at_pace(Pace.GATED if gate is Gate.FAILED else Pace.ONCE):
+            out = join(out, engine.evaluate(frame, node.orelse))
         after.merge(frame.state)
     frame.state = after
     return out

@@ -19,7 +19,8 @@ class Gate(enum.Enum):
 
 
 _RARE_NAME = re.compile(
-    r"(^|_)(debug|verbose|dry_run|should_\w+|is_last\w*|is_first\w*)($|_)|every|interval|(^|_)freq", re.I
+    r"(^|_)(debug|verbose|dry_run|should_\w+|is_last\w*|is_first\w*|is_log\w*|log_now|do_log\w*)($|_)|every|interval|(^|_)freq",
+    re.IGNORECASE,
 )
 _CLOCK = re.compile(r"(^|_)(time|perf_counter|monotonic|now|elapsed|last_\w*time|clock)($|_)|time$", re.I)
 
@@ -43,9 +44,21 @@ def gate_of(frame: Frame, test: cst.BaseExpression) -> Gate:
         return Gate.FAILED
     if isinstance(test, cst.Comparison) and len(test.comparisons) == 1:
         return _comparison(frame, test)
+    if isinstance(test, cst.Call) and _last_name(test) == "isEnabledFor":
+        return Gate.PASSED
+    if isinstance(test, cst.Call) and _last_name(test) == "get" and test.args:
+        return _setting(test.args[0].value)
+    if isinstance(test, cst.Subscript) and len(test.slice) == 1 and isinstance(test.slice[0].slice, cst.Index):
+        return _setting(test.slice[0].slice.value)
     if isinstance(test, cst.Name | cst.Attribute | cst.Call):
         return Gate.PASSED if _RARE_NAME.search(_last_name(test)) else Gate.NONE
     return Gate.NONE
+
+
+def _setting(key: cst.BaseExpression) -> Gate:
+    """A setting looked up by name: ``config["debug"]``."""
+    text = key.evaluated_value if isinstance(key, cst.SimpleString) else ""
+    return Gate.PASSED if isinstance(text, str) and _RARE_NAME.search(text) else Gate.NONE
 
 
 def _either(sides: tuple[Gate, Gate]) -> Gate:
@@ -54,6 +67,8 @@ def _either(sides: tuple[Gate, Gate]) -> Gate:
 
 
 def _is_modulo(node: cst.CSTNode) -> bool:
+    if isinstance(node, cst.Call) and _last_name(node) in {"mod", "remainder", "fmod"}:
+        return True
     return (
         isinstance(node, cst.BinaryOperation)
         and isinstance(node.operator, cst.Modulo)
@@ -77,9 +92,25 @@ def _comparison(frame: Frame, test: cst.Comparison) -> Gate:
     if isinstance(target.operator, cst.GreaterThan | cst.GreaterThanEqual | cst.LessThan | cst.LessThanEqual):
         if any(_is_time_difference(s) for s in sides):
             return Gate.PASSED
+        if _is_first_turns(frame, test) or any(_last_name(s) in {"random", "rand", "uniform"} for s in sides):
+            return Gate.PASSED
+        if any(_last_name(s).startswith("next_") for s in sides):
+            return Gate.PASSED
         if any(isinstance(s, cst.Name | cst.Attribute) and _RARE_NAME.search(_last_name(s)) for s in sides):
             return Gate.PASSED
     return Gate.NONE
+
+
+def _is_first_turns(frame: Frame, test: cst.Comparison) -> bool:
+    """``i < 3``: the first few turns of a loop."""
+    target = test.comparisons[0]
+    few = target.comparator
+    return (
+        isinstance(target.operator, cst.LessThan | cst.LessThanEqual)
+        and _is_counter(frame, test.left)
+        and isinstance(few, cst.Integer)
+        and len(few.value) == 1
+    )
 
 
 def _walk(node: cst.CSTNode) -> Iterator[cst.CSTNode]:

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import libcst as cst
@@ -294,7 +295,7 @@ def _sites(engine: Engine, positions: Positions) -> Iterable[Site]:
     for path, nodes in wanted.items():
         module = engine.project.at(path)
         assert module is not None
-        spans.update(positions(module.tree, list(nodes.values())))
+        spans.update(_placed(positions, module.tree, list(nodes.values())))
     for site, pace in chosen.values():
         if site.module.path in pinned and not site.operation.value.startswith("guard") and not site.traced:
             continue
@@ -337,6 +338,18 @@ def _eager(engine: Engine) -> set[int]:
                 eager.add(callee)
                 todo.append(callee)
     return eager
+
+
+def _placed(positions: Positions, tree: cst.Module, nodes: list[cst.CSTNode]) -> dict[int, tuple[int, int, int, int]]:
+    """The positions of nodes. One that stands nowhere (parsed out of a string) is left out, and costs no other its own."""
+    try:
+        return positions(tree, nodes)
+    except ValueError:
+        spans: dict[int, tuple[int, int, int, int]] = {}
+        for node in nodes:
+            with suppress(ValueError):
+                spans.update(positions(tree, [node]))
+        return spans
 
 
 def _chain(origin: Origin | None) -> list[Origin]:
