@@ -130,6 +130,8 @@ def _part(frame: Frame, value: Value, n: int, count: int, element: cst.BaseEleme
 def set_attribute(frame: Frame, node: cst.CSTNode, base: Value, name: str, value: Value) -> None:
     """Store into an attribute of whatever `base` may be."""
     engine = frame.engine
+    for obj in base.objects:
+        effects.forget(frame, obj)
     certain = len(base.objects) == 1 and not (frame.info is not None and frame.info.name == "__init__")
     for obj in base.objects:
         below = base_of(obj)
@@ -152,6 +154,8 @@ def set_attribute(frame: Frame, node: cst.CSTNode, base: Value, name: str, value
 def set_item(frame: Frame, node: cst.CSTNode, base: Value, index: Value, at: cst.CSTNode | None, value: Value) -> None:
     """Store into an item: of a dict or list, or of a NumPy array (which reads the value on the host)."""
     guards.environment(frame, node, base, index)
+    for obj in base.objects:
+        effects.forget(frame, obj)
     guards.pinning(frame, node, base, index, value)
     for obj in base.objects:
         below = base_of(obj)

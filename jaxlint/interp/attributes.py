@@ -9,7 +9,7 @@ from jaxlint.interp.classes import class_attribute, find_in_class, mro
 from jaxlint.interp.engine import Argument, Call, Engine, Frame
 from jaxlint.interp.heap import ANY, base_of, element_of, moved, read, values_of
 from jaxlint.interp.library import display, fresh_array, returned
-from jaxlint.interp.modules import module_attribute
+from jaxlint.interp.modules import NAMESPACE, below_namespace, module_attribute
 from jaxlint.interp.values import (
     NOTHING,
     NULL,
@@ -148,6 +148,8 @@ def _of_object(frame: Frame, node: cst.CSTNode, obj: Object, name: str) -> Value
 
 def _of_library(frame: Frame, node: cst.CSTNode, head: str, name: str) -> Value:
     models = frame.engine.models
+    if head.startswith(NAMESPACE):
+        return below_namespace(frame, head, name)
     full = models.canonical(f"{head}.{name}")
     word = models.attribute(full)
     if word is not None:
@@ -189,9 +191,10 @@ def _of_instance(frame: Frame, node: cst.CSTNode, obj: Object, below: Instance, 
         bound = class_attribute(frame, node, found, of(obj), below.cls)
         if own is None or _is_data(found):
             return bound
+        own = identified(obj, name, own)
         return own if _is_callable(found) else join(own, bound)
     if own is not None:
-        return own
+        return identified(obj, name, own)
     for base in mro(engine, below.cls):
         if isinstance(base, Library):
             full = engine.models.canonical(f"{base.name}.{name}")
@@ -309,14 +312,14 @@ def _item(frame: Frame, node: cst.CSTNode, obj: Object, index: Value, at: cst.CS
             exact = read(heap, obj, str(number))
             rest = read(heap, obj, ANY)
             if exact is not None:
-                return exact if rest is None else join(exact, rest)
+                return identified(obj, str(number), exact) if rest is None else join(exact, rest)
         return element_of(heap, of(obj))
     if isinstance(below, Mapping):
         if index.const and isinstance(index.const[0], str | int) and index.const[0] != "":
             exact = read(heap, obj, str(index.const[0]))
             rest = read(heap, obj, ANY)
             if exact is not None:
-                return exact if rest is None else join(exact, rest)
+                return identified(obj, str(index.const[0]), exact) if rest is None else join(exact, rest)
             return UNKNOWN if rest is None else rest
         found = values_of(heap, obj)
         return UNKNOWN if found.is_nothing else found
@@ -340,6 +343,11 @@ def _item(frame: Frame, node: cst.CSTNode, obj: Object, index: Value, at: cst.CS
             return of(obj)
         return UNKNOWN if known is None else known
     return UNKNOWN
+
+
+def identified(obj: Object, field: str, value: Value) -> Value:
+    """What a field holds, with an identity that lasts until somebody may have written to the object."""
+    return replace(value, tokens=frozenset(((obj, field),))) if value.kind & ARRAY and not value.tokens else value
 
 
 def _sliced(obj: Object, below: Object, index: Value) -> Value:

@@ -9,6 +9,7 @@ from jaxlint.interp import effects
 from jaxlint.interp.annotations import annotated
 from jaxlint.interp.classes import instantiate
 from jaxlint.interp.engine import (
+    MAX_CONSTANT_CONTEXTS,
     MAX_CONTEXTS,
     MAX_DEPTH,
     MAX_TRACED_CONTEXTS,
@@ -389,6 +390,12 @@ def _activation(
             known.recursive = True
         return known, bound
     count = engine.contexts.get(info.place, 0)
+    if count >= MAX_CONSTANT_CONTEXTS:
+        bound = {n: replace(v, const=()) if v.const and v.kind else v for n, v in bound.items()}
+        key = (function, mode, circumstances, fetched, tuple(bound.items()))
+        known = engine.by_key.get(key)
+        if known is not None:
+            return known, bound
     if count >= (MAX_TRACED_CONTEXTS if mode is Mode.STAGED else MAX_CONTEXTS):
         return _joined_activation(engine, info, function, bound, mode, circumstances)
     engine.contexts[info.place] = count + 1

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import libcst as cst
 
+from jaxlint.interp import effects
 from jaxlint.interp.engine import Frame, expression
 from jaxlint.interp.heap import ANY, KEYS, base_of, element_of, field_names, read
 from jaxlint.interp.values import (
@@ -56,6 +57,7 @@ def _list(frame: Frame, node: cst.CSTNode) -> Value:
     assert isinstance(node, cst.List | cst.Set)
     heap = frame.engine.heap
     seq = Sequence(frame.place(node), frame.scope.number, "list" if isinstance(node, cst.List) else "set")
+    effects.forget(frame, seq)
     if len(node.elements) > 64:
         for element in node.elements[:64]:
             heap.write(seq, ANY, frame.engine.evaluate(frame, element.value))
@@ -81,6 +83,7 @@ def _dict(frame: Frame, node: cst.CSTNode) -> Value:
         else:
             add_mapping(frame, fields, value)
     found = Mapping(frame.place(node), frame.scope.number)
+    effects.forget(frame, found)
     for name, value in fields.items():
         engine.heap.write(found, name, value)
     return of(found)

@@ -98,6 +98,12 @@ def capture(frame: Frame, value: Value) -> None:
         frame.activation.captured.append(value)
 
 
+def forget(frame: Frame, obj: object) -> None:
+    """Something is stored in an object: what was fetched of it may be another array now."""
+    if frame.state.fetched:
+        frame.state.fetched = {t for t in frame.state.fetched if t[0] != obj}
+
+
 def mark_fetched(frame: Frame, value: Value, node: cst.CSTNode | None = None) -> None:
     """Remember that the array has a host copy from here on, and the node that fetched it."""
     frame.state.fetched.update(value.tokens)

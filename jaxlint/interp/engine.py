@@ -34,6 +34,8 @@ from jaxlint.sites import Confidence, Operation
 
 MAX_DEPTH = 24
 MAX_CONTEXTS = 8
+MAX_CONSTANT_CONTEXTS = 5
+"""So many contexts of a function may differ in the literals that it is called with."""
 MAX_TRACED_CONTEXTS = 4
 """In traced code only the tracer rules look on; fewer contexts tell them enough."""
 STEPS_PER_ROOT = 400_000

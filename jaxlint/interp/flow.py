@@ -15,7 +15,7 @@ from jaxlint.interp.gates import Gate, gate_of
 from jaxlint.interp.heap import base_of, element_of, is_container, leaves, read
 from jaxlint.interp.heat import Pace
 from jaxlint.interp.iteration import iterated, loop_pace
-from jaxlint.interp.modules import absolute, import_from, import_module, star_names
+from jaxlint.interp.modules import NAMESPACE, absolute, import_from, import_module, star_names
 from jaxlint.interp.narrowing import narrow
 from jaxlint.interp.program import bind, children
 from jaxlint.interp.scopes import assign_name
@@ -155,9 +155,9 @@ def _assert(frame: Frame, node: cst.CSTNode) -> None:
     if node.msg is not None:
         # Evaluated only on failure, after which nothing is hot.
         saved, frame.pace = frame.pace, Pace.ONCE
-        sites = dict(frame.activation.sites)
+        sites, state = dict(frame.activation.sites), frame.state.copy()
         frame.engine.evaluate(frame, node.msg)
-        frame.activation.sites = sites
+        frame.activation.sites, frame.state = sites, state
         frame.pace = saved
     narrow(frame, node.test, positive=True)
 
@@ -543,7 +543,7 @@ def _import(frame: Frame, node: cst.CSTNode) -> None:
             if any(isinstance(o, ProjectModule) for o in inner.objects) and not any(
                 isinstance(o, ProjectModule) for o in value.objects
             ):
-                value = of(Library(f"namespace:{top}"))
+                value = of(Library(f"{NAMESPACE}{top}"))
         assign_name(frame, top, value)
 
 

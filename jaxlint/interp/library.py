@@ -37,6 +37,9 @@ def call_library(
     models = frame.engine.models
     name = models.canonical(name)
     model = models.function(name)
+    if receiver is not None:
+        for obj in receiver.objects:
+            effects.forget(frame, obj)
     if model is None:
         return UNKNOWN
     call = Call(frame, node, name, arguments, receiver)

@@ -15,9 +15,20 @@ def import_module(frame: Frame, name: str) -> Value:
     """The value of a module by its absolute dotted name: project modules first, unless the models know the library."""
     engine = frame.engine
     path = None if _stays_library(engine, name) else engine.project.find(name, frame.module.path)
-    if path is not None and path != frame.module.path:
+    if path is not None:
         return of(ProjectModule(path))
     return of(Library(engine.models.canonical(name)))
+
+
+NAMESPACE = "namespace:"
+"""How the name of a library begins that is a folder of the project without __init__.py."""
+
+
+def below_namespace(frame: Frame, head: str, name: str) -> Value:
+    """An attribute of a namespace package: a module of the project, or a further folder."""
+    full = f"{head.removeprefix(NAMESPACE)}.{name}"
+    path = frame.engine.project.find(full, frame.module.path)
+    return of(ProjectModule(path)) if path is not None else of(Library(f"{NAMESPACE}{full}"))
 
 
 def _stays_library(engine: Engine, name: str) -> bool:

@@ -104,6 +104,16 @@ _CONTAINERS: dict[str, type[Object]] = {
 }
 
 
+def is_instance(frame: Frame, value: Value, wanted: Value) -> bool | None:
+    """The answer of isinstance where the places of a value decide it, else None."""
+    kinds = _places(frame, wanted)
+    if kinds is None or value.unknown or value.is_nothing:
+        return None
+    if value.known(kinds) and kinds not in {HOST, Kind.PYTHON}:
+        return True
+    return False if not value.kind & kinds and not value.objects else None
+
+
 def _contained(frame: Frame, key: str, value: Value, wanted: Value, *, positive: bool) -> None:
     """isinstance with a container class: it is that, or it is not; either way no array that was mistaken for one."""
     items = frame.engine.unpack_star(wanted)

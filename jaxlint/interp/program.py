@@ -72,6 +72,7 @@ class FunctionInfo:
     parameters: tuple[Parameter, ...]
     local_names: frozenset[str]
     outer_names: frozenset[str]  # declared global or nonlocal
+    rebound: frozenset[str]  # names that inner functions assign, by nonlocal
     captured: frozenset[str]  # names that inner functions, classes and lambdas use
     is_generator: bool
     is_async: bool
@@ -100,6 +101,9 @@ class Module:
         self._marked = _marked_nodes(tree, marks) if marks else {}
         self.definitions: list[FunctionInfo] = []
         self._called: frozenset[str] | None = None
+        names = _Names()
+        _scan(tree, names, inner=True)
+        self.rebound = frozenset(names.rebound)  # names that functions assign, by global
 
     def place(self, node: cst.CSTNode) -> Place:
         """The name of a node; the same node has the same name."""
@@ -196,6 +200,7 @@ class _Names:
     bound: set[str] = field(default_factory=set)
     outer: set[str] = field(default_factory=set)
     inner: set[str] = field(default_factory=set)
+    rebound: set[str] = field(default_factory=set)
     yields: bool = False
 
 
@@ -211,6 +216,7 @@ def _function_info(module: Module, node: cst.FunctionDef | cst.Lambda, enclosing
         parameters=params,
         local_names=frozenset(names.bound - names.outer),
         outer_names=frozenset(names.outer),
+        rebound=frozenset(names.rebound),
         captured=frozenset(names.inner & names.bound),
         is_generator=names.yields,
         is_async=isinstance(node, cst.FunctionDef) and node.asynchronous is not None,
@@ -237,6 +243,8 @@ def _scan(root: cst.CSTNode, names: _Names, *, inner: bool) -> None:
             continue
         if not within:
             _scan_binding(node, kind, names)
+        elif kind is cst.Global or kind is cst.Nonlocal:
+            names.rebound.update(n.name.value for n in node.names)  # type: ignore[attr-defined]  # as compared above
         for child in children(node):
             stack.append((child, within))
 

@@ -8,6 +8,10 @@ def read_name(frame: Frame, name: str) -> Value:
     """The value of a name in the frame's present state, from the scopes around it, or a builtin."""
     value = frame.state.names.get(name)
     if value is not None:
+        rebound = frame.module.rebound if frame.info is None else frame.info.rebound
+        if name in rebound:
+            # A function called in between may have assigned it.
+            return frame.scope.names.get(name, value)
         return value
     engine = frame.engine
     scope: Scope | None = frame.scope

@@ -14,6 +14,7 @@ from jaxlint.interp.heap import ANY, base_of, element_of, is_container, leaves
 from jaxlint.interp.heat import Pace
 from jaxlint.interp.iteration import iterated
 from jaxlint.interp.library import fresh
+from jaxlint.interp.narrowing import is_instance
 from jaxlint.interp.values import (
     NONE,
     NOTHING,
@@ -254,6 +255,9 @@ def _run_main(call: Call) -> Value:
 
 @handler("isinstance")
 def _isinstance(call: Call) -> Value:
+    if call.name == "builtins.isinstance":
+        answer = is_instance(call.frame, call.given(0), call.given(1))
+        return PYTHON if answer is None else constant(answer)
     return PYTHON
 
 
