@@ -406,7 +406,13 @@ CLASSES = {
                 print(self.x)  # d2h
     """,
 }
-CLASS_GAPS: dict[str, str] = {}
+CLASS_GAPS = {
+    "a diamond": "bases are searched depth first, not in Python's order",
+    "super in a diamond": "super goes to the bases of the class, not to the next in Python's order",
+    "a property that is set": "the setter of a property is not called",
+    "operators": "`in` does not call __contains__",
+    "a class in a registry": "an item under a key that is computed is not found under a literal one",
+}
 
 RECORDS = {
     "a dataclass": """
@@ -578,7 +584,9 @@ RECORDS = {
         print(update(T(1.0)).x)  # d2h
     """,
 }
-RECORD_GAPS: dict[str, str] = {}
+RECORD_GAPS = {
+    "a class that is registered as a tree": "the fields of a registered class do not pass through a compiled function",
+}
 
 
 @pytest.mark.parametrize("text", rows(CLASSES, CLASS_GAPS))

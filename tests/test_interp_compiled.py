@@ -329,7 +329,10 @@ COMPILED = {
         f(jnp.ones(3), name="a")
     """,
 }
-COMPILED_GAPS: dict[str, str] = {}
+COMPILED_GAPS = {
+    "a static argument from the end": "negative static_argnums are not counted from the end",
+    "value_and_grad with aux": "numbers of the host in a dict of aux become arrays",
+}
 
 TRACED = {
     "jit: arguments": """
@@ -786,7 +789,14 @@ TRACED = {
             f(1.0)
     """,
 }
-TRACED_GAPS: dict[str, str] = {}
+TRACED_GAPS = {
+    "jit: a method's self holds tracers": "the fields of an instance that is a traced argument are not tracers",
+    "jit: nobody calls it, and it asks for values": "such a parameter is not surely a tracer, though it cannot be else",
+    "grad: what it shows has a value, and is fetched": "eager gradients: the value that is printed is fetched",
+    "grad: a test of what it differentiates has a value": "eager gradients: the value that is tested is fetched",
+    "custom_vjp": "the backward pass of an eager gradient runs with values and is not entered",
+    "custom_jvp": "the rule of a custom_jvp is not entered",
+}
 
 
 @pytest.mark.parametrize("text", rows(COMPILED, COMPILED_GAPS))

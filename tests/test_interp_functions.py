@@ -191,6 +191,19 @@ CALLS = {
             x = step(n)
             print(x)  # d2h
     """,
+    "nobody calls it, in a function that nobody calls": """
+        def a():
+            def b():
+                def c():
+                    print(step(1.0))  # d2h
+    """,
+    "nobody calls it, four functions deep": """
+        def a():
+            def b():
+                def c():
+                    def d():
+                        print(step(1.0))  # d2h
+    """,
     "nobody calls it, and nothing says what its parameter is": """
         def f(x, y: float, z=1.0):
             print(x, y, z)
@@ -199,7 +212,11 @@ CALLS = {
             return np.asarray(x)
     """,
 }
-CALL_GAPS: dict[str, str] = {}
+CALL_GAPS = {
+    "more callers than contexts, each with another kind of thing": "the context for all others runs anew six times",
+    "nobody calls it, in a function that nobody calls": "what is defined on entering waits for a next pass",
+    "nobody calls it, four functions deep": "what is defined on entering waits for a next pass",
+}
 
 VALUES = {
     "a lambda": """
@@ -366,7 +383,9 @@ VALUES = {
         print(q.get())  # d2h
     """,
 }
-VALUE_GAPS: dict[str, str] = {}
+VALUE_GAPS = {
+    "a method of a class": "a method that is called by the class of arrays is not known",
+}
 
 DECORATORS = {
     "that wraps": """
@@ -485,7 +504,9 @@ DECORATORS = {
         print(f(1.0))  # d2h
     """,
 }
-DECORATOR_GAPS: dict[str, str] = {}
+DECORATOR_GAPS = {
+    "singledispatch": "singledispatch is taken for its first function",
+}
 
 ANNOTATIONS = {
     "of a parameter that nobody gives": """
@@ -572,7 +593,11 @@ ANNOTATIONS = {
         print(f())
     """,
 }
-ANNOTATION_GAPS: dict[str, str] = {}
+ANNOTATION_GAPS = {
+    "containers": "of a tuple's types only the first is read, and a dict's not at all",
+    "of a dataclass's field": "an annotated class of which nobody makes an instance says nothing of its fields",
+    "of a parameter under jit": "a parameter of a compiled function that nobody calls is not surely a tracer",
+}
 
 
 @pytest.mark.parametrize("text", rows(CALLS, CALL_GAPS))

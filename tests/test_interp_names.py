@@ -174,7 +174,7 @@ ASSIGNMENTS = {
         )
     """,
 }
-ASSIGNMENT_GAPS: dict[str, str] = {}
+ASSIGNMENT_GAPS = {}
 
 CONTAINERS = {
     "an empty one": """

@@ -401,7 +401,9 @@ PROJECTS = {
         step = jax.jit(lambda x: x + 1)
     """,
 }
-PROJECT_GAPS: dict[str, str] = {}
+PROJECT_GAPS = {
+    "a star brings what __all__ names": "__all__ is not read",
+}
 
 
 @pytest.mark.parametrize("text", rows(PROJECTS, PROJECT_GAPS, prelude=""))

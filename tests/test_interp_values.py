@@ -1,7 +1,9 @@
 """The laws of abstract values: `join` makes a semilattice up to its bounds, `widen` ends every chain, `moved` changes
 places alone. The order that they speak of is `covers`, which is written here without looking at them."""
 
+import sys
 from dataclasses import replace
+from types import FrameType
 
 import pytest
 from hypothesis import given, settings
@@ -242,7 +244,7 @@ class TestEquality:
 
 
 class TestCovers:
-    """The order itself: reflexive, transitive, NOTHING at the bottom, what is unknown above all that is not an array."""
+    """The order itself: reflexive and transitive, with NOTHING at the bottom."""
 
     @few
     @given(values(), values(), values())
@@ -445,6 +447,30 @@ class TestDeepNesting:
         assert a == b
         assert hash(a) == hash(b)
         assert join(a, b) == a
+
+    @pytest.mark.xfail(strict=True, reason="two equal values that share no part are compared leaf by leaf")
+    def test_equality_takes_a_step_for_each_object_and_not_for_each_path(self) -> None:
+        def doubled(depth: int) -> Value:
+            value = Value(Kind.DEVICE)
+            for _ in range(depth):
+                value = tuple_of(value, value)
+            return value
+
+        steps = 0
+
+        def count(frame: FrameType, event: str, argument: object) -> None:
+            nonlocal steps
+            steps += event == "call"
+
+        a, b = doubled(10), doubled(10)
+        before = sys.getprofile()
+        sys.setprofile(count)
+        try:
+            equal = a == b
+        finally:
+            sys.setprofile(before)
+        assert equal
+        assert steps < 100
 
     def test_a_value_that_holds_itself_twice_at_each_level_is_cheap(self) -> None:
         """Two to the power of 200 leaves, and 200 objects."""

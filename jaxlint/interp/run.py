@@ -341,7 +341,7 @@ def _eager(engine: Engine) -> set[int]:
 
 
 def _placed(positions: Positions, tree: cst.Module, nodes: list[cst.CSTNode]) -> dict[int, tuple[int, int, int, int]]:
-    """The positions of nodes. One that stands nowhere (parsed out of a string) is left out and costs no other its own."""
+    """The positions of nodes. One that stands nowhere (parsed out of a string) costs no other its own."""
     try:
         return positions(tree, nodes)
     except ValueError:
