@@ -814,7 +814,7 @@ FETCHED = {
         print(x)  # d2h
     """,
 }
-FETCHED_GAPS = {}
+FETCHED_GAPS: dict[str, str] = {}
 
 
 @pytest.mark.parametrize("text", rows(BRANCHES, BRANCH_GAPS))

@@ -174,7 +174,7 @@ ASSIGNMENTS = {
         )
     """,
 }
-ASSIGNMENT_GAPS = {}
+ASSIGNMENT_GAPS: dict[str, str] = {}
 
 CONTAINERS = {
     "an empty one": """
