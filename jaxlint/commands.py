@@ -122,25 +122,30 @@ def _show_files(settings: Settings, names: Sequence[str]) -> int:
     return WRONG if found.errors else CLEAN
 
 
-def _wants_color(choice: str, stream: TextIO) -> bool:
+def _wants_color(choice: str, stream: TextIO | None) -> bool:
     if choice != "auto":
         return choice == "always"
     if os.environ.get("NO_COLOR"):
         return False
     if os.environ.get("FORCE_COLOR", "0") not in ("", "0"):
         return True
-    return stream.isatty() and os.environ.get("TERM") != "dumb"
+    return stream is not None and stream.isatty() and os.environ.get("TERM") != "dumb"
 
 
 def _print(text: str, stream: TextIO | None = None) -> None:
     """Prints to standard output. A reader that goes away (``| head``) wants no more: that is no error."""
     stream = stream or sys.stdout
+    if stream is None:
+        raise UserError("standard output is closed: name a file by --output-file")
     try:
         stream.write(text)
         stream.flush()
     except BrokenPipeError:
         # The interpreter would flush once more at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        raise UserError(f"standard output: cannot write the report: {error.strerror}") from None
 
 
 def _write(text: str, path: Path | None) -> None:

@@ -513,3 +513,18 @@ def test_start_up_costs_little_more_than_the_syntax_tree_library() -> None:
         )
     assert min(version for version, _ in ratios) < 1
     assert min(check for _, check in ratios) < 2.5
+
+
+def test_standard_output_that_cannot_be_written_is_one_line_and_status_2() -> None:
+    """A full disk or a closed output is the user's to repair: no traceback, no word of a bug."""
+    for redirection in (">/dev/full", ">&-"):
+        done = subprocess.run(
+            ["sh", "-c", f'"{sys.executable}" -m jaxlint rule JT101 {redirection}'],
+            cwd=Path(__file__).parent.parent,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 2
+        assert "standard output" in done.stderr
+        assert "Traceback" not in done.stderr

@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
+from jaxlint.check import check_text
 from snippets import PRELUDE, check, check_marks
 
 SECONDS = 15.0
@@ -188,3 +189,12 @@ def test_what_is_too_deep_to_follow_is_said_in_one_line(text: str, words: str) -
     (error,) = (*report.errors, *report.unanalysed)
     assert words in error.message
     assert "\n" not in error.message
+
+
+def test_values_that_nest_in_themselves_stay_bounded() -> None:
+    """Tuples and lists of the value before, on alternative paths: what lies deeper than a bound is unknown."""
+    lines = ["import jax.numpy as jnp", "x = jnp.ones(3)"]
+    lines += ["x = (x, x) if x else [x]"] * 40 + ["x = (x, x) if x[0] else [x, {1: x}]"] * 40
+    report = check_text("\n".join(lines) + "\n")
+    assert report.errors == report.unanalysed == ()
+    assert [finding.span.line for finding in report.findings][:1] == [3]

@@ -4,8 +4,9 @@ A `Value` stands for all concrete values that an expression may have on the anal
 hashable and free of syntax nodes; mutable contents (of lists, dicts and instances) live in the `Heap`.
 """
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+import zlib
+from collections.abc import Iterable
+from dataclasses import dataclass, field, fields, replace
 from typing import NamedTuple
 
 from jaxlint.kinds import ARRAY, NOWHERE, Kind
@@ -34,19 +35,66 @@ class Origin:
 class _Hashed:
     """A base with room for a hash once computed."""
 
-    __slots__ = ("_hash",)
+    __slots__ = ("_depth", "_hash")
+    _depth: int
     _hash: int
 
 
+MAX_DEPTH = 8
+"""How deep values nest; what lies deeper is unknown, so that no program makes values of unbounded size."""
+
+
+def depth_of(part: object) -> int:
+    """How many values lie inside each other in a value, object, tuple or set; remembered, since parts are shared."""
+    if isinstance(part, tuple | frozenset):
+        return max(map(depth_of, part), default=0)
+    if not isinstance(part, _Hashed):
+        return 0
+    try:
+        return part._depth
+    except AttributeError:
+        names = getattr(type(part), "__dataclass_fields__", ())
+        depth = max((depth_of(getattr(part, n)) for n in names if n not in {"origin", "tokens", "kind"}), default=0)
+        depth += isinstance(part, Value)
+        object.__setattr__(part, "_depth", depth)
+        return depth
+
+
+_TEXT_HASHES: dict[str, int] = {}
+
+
+def _stable(part: object) -> int:
+    """A hash that is the same in every process, as Python's own of a string is not: the order in which alternatives are
+    looked at decides which contexts a function gets, and so the findings must not depend on it."""
+    if isinstance(part, str):
+        known = _TEXT_HASHES.get(part)
+        if known is None:
+            known = _TEXT_HASHES[part] = zlib.crc32(part.encode("utf-8", "surrogatepass"))
+        return known
+    if isinstance(part, tuple):
+        out = 0x345678
+        for item in part:
+            out = (out * 1000003 ^ _stable(item)) & 0xFFFFFFFFFFFFFFF
+        return out
+    if isinstance(part, frozenset):
+        return sum(map(_stable, part)) & 0xFFFFFFFFFFFFFFF
+    if isinstance(part, _Hashed | Kind | int | float):
+        return hash(part)
+    return 7 if part is None else _stable(type(part).__name__)
+
+
 def _keep_hash(cls: type) -> type:
-    """Make a frozen dataclass compute its hash once."""
-    compute: Callable[[object], int] = cls.__dict__["__hash__"]
+    """Make a frozen dataclass compute its hash once, and alike in every process."""
+    names = tuple(f.name for f in fields(cls) if f.compare) if cls.__dict__.get("__dataclass_fields__") else ()
+    seed = _stable(cls.__name__)
 
     def kept(self: _Hashed) -> int:
         try:
             return self._hash
         except AttributeError:
-            value = compute(self)
+            value = seed
+            for name in names:
+                value = (value * 1000003 ^ _stable(getattr(self, name))) & 0xFFFFFFFFFFFFFFF
             object.__setattr__(self, "_hash", value)
             return value
 
@@ -276,7 +324,9 @@ def constant(value: object) -> Value:
 
 
 def of(*objects: Object, origin: Origin | None = None) -> Value:
-    """The value that is one of `objects`."""
+    """The value that is one of `objects`; what nests too deeply is unknown."""
+    if any(depth_of(o) > MAX_DEPTH for o in objects):
+        return Value(unknown=True, origin=origin)
     return Value(objects=frozenset(objects), origin=origin)
 
 
