@@ -479,6 +479,12 @@ TRACED = {
         for fun in (f, g, h, k):
             fun(1.0)
     """,
+    "jit: device_get": """
+        @jax.jit
+        def f(x):
+            return jax.device_get(x)  # tracer
+        f(1.0)
+    """,
     "jit: and, or, not, while, assert, ternary": """
         @jax.jit
         def f(x, y):
@@ -796,6 +802,7 @@ TRACED_GAPS = {
     "grad: a test of what it differentiates has a value": "eager gradients: the value that is tested is fetched",
     "custom_vjp": "the backward pass of an eager gradient runs with values and is not entered",
     "custom_jvp": "the rule of a custom_jvp is not entered",
+    "jit: device_get": "device_get of a tracer, which raises, is not reported",
 }
 
 

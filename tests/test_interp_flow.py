@@ -374,6 +374,33 @@ BLOCKS = {
             print(x)
         f()
     """,
+    "try: what was assigned before a raise": """
+        def f(n):
+            try:
+                x = step(n)
+                raise ValueError
+            except ValueError:
+                print(x)  # d2h
+            y = 1.0
+            try:
+                y = step(n)
+                raise ValueError
+            except ValueError:
+                pass
+            finally:
+                print(y)  # d2h
+        f(1.0)
+    """,
+    "try: what was assigned before a return": """
+        def f(n):
+            x = 1.0
+            try:
+                x = step(n)
+                return 1 / n
+            except ZeroDivisionError:
+                print(x)  # d2h
+        f(0.0)
+    """,
     "try: else and finally": """
         def f():
             try:
@@ -528,6 +555,8 @@ BLOCKS = {
 }
 BLOCK_GAPS = {
     "match by a class of arrays": "a case that no alternative can take is not dead",
+    "try: what was assigned before a raise": "what a body assigned that ends in raise is not seen by its handlers",
+    "try: what was assigned before a return": "what a body assigned that ends in return is not seen by its handlers",
 }
 
 COMPREHENSIONS = {
@@ -708,6 +737,35 @@ FETCHED = {
         f(True)
         f(False)
     """,
+    "one of two arrays": """
+        def f(flag):
+            a, b = step(1.0), step(2.0)
+            x = a if flag else b
+            print(x)  # d2h
+            print(a)  # d2h
+            print(b)  # d2h
+        f(True)
+        f(False)
+    """,
+    "an array or a number": """
+        def f(flag):
+            a = step(1.0)
+            x = a if flag else 2.0
+            print(x)  # d2h
+            print(a)  # d2h
+        f(True)
+        f(False)
+    """,
+    "two arrays that change places": """
+        def f(n):
+            a, b = step(1.0), 2.0
+            for i in range(n):
+                a, b = b, a
+            print(a)  # d2h
+            print(b)  # d2h
+        f(1)
+        f(2)
+    """,
     "before the loop": """
         def f():
             x = step(1.0)
@@ -814,7 +872,9 @@ FETCHED = {
         print(x)  # d2h
     """,
 }
-FETCHED_GAPS: dict[str, str] = {}
+FETCHED_GAPS = {
+    "two arrays that change places": "a fetch of what may be either of two counts as one of both",
+}
 
 
 @pytest.mark.parametrize("text", rows(BRANCHES, BRANCH_GAPS))

@@ -55,6 +55,20 @@ CALLS = {
             print(metrics["loss"])  # d2h
         f(loss=step(1.0), epoch=1)
     """,
+    "star of keywords, different for two callers": """
+        def pick(**metrics):
+            return metrics["loss"]
+        a, b = pick(loss=step(1.0)), pick(loss=2.0)
+        print(b)
+        print(a)  # d2h
+    """,
+    "star of arguments, different for two callers": """
+        def pick(*values):
+            return values[0]
+        a, b = pick(step(1.0)), pick(2.0)
+        print(b)
+        print(a)  # d2h
+    """,
     "arguments from a tuple": """
         def f(a, b):
             print(a)
@@ -216,6 +230,7 @@ CALL_GAPS = {
     "more callers than contexts, each with another kind of thing": "the context for all others runs anew six times",
     "nobody calls it, in a function that nobody calls": "what is defined on entering waits for a next pass",
     "nobody calls it, four functions deep": "what is defined on entering waits for a next pass",
+    "star of keywords, different for two callers": "all callers of a function share one dict of keywords",
 }
 
 VALUES = {

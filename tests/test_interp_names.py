@@ -277,6 +277,12 @@ CONTAINERS = {
         print(d["train"]["loss"])  # d2h
         print(d["n"])
     """,
+    "a dict before and after something is stored": """
+        d = {"loss": 1.0}
+        print(d["loss"])
+        d["loss"] = step(1.0)
+        print(d["loss"])  # d2h
+    """,
     "unpacked into another dict": """
         d = {"loss": step(1.0)}
         e = {**d, "epoch": 1}
@@ -388,7 +394,9 @@ CONTAINERS = {
         print(sum(values), max(values), min(values), sorted(values), values[0])
     """,
 }
-CONTAINER_GAPS: dict[str, str] = {}
+CONTAINER_GAPS = {
+    "a dict before and after something is stored": "what a dict holds at first is joined with what is stored later",
+}
 
 
 @pytest.mark.parametrize("text", rows(ASSIGNMENTS, ASSIGNMENT_GAPS))
