@@ -8,7 +8,6 @@ import fnmatch
 import functools
 import re
 import string
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +15,7 @@ from pathlib import Path
 from jaxlint.errors import UserError
 from jaxlint.findings import Direction, Finding
 from jaxlint.kinds import ARRAY, HOST, NOWHERE, Kind
+from jaxlint.pages import Example, Table, block, example, heading, toml, wrong
 from jaxlint.sites import Heat, Operand, Operation, Site
 
 KINDS: Mapping[str, Kind] = {
@@ -40,8 +40,6 @@ SHORT_NAMES = (("builtins.", ""), ("jax.numpy.", "jnp."), ("numpy.", "np."), ("m
 SHOWN_OPERANDS = 3
 
 _TITLE = re.compile(r"# (JT(\d)\d\d) ([a-z0-9]+(?:-[a-z0-9]+)*)")
-_CODE = re.compile(r"\bJT\d{3}\b")
-_TOML_LINE = re.compile(r" \(at line (\d+), column \d+\)")
 _KEYS = {"direction", "message", "default", "use", "syntax", "match", "proof"}
 _MATCH_KEYS = {"operation", "operand", "callee", "heat", "message"}
 _PROOF_KEYS = {"level", "devices", "needs", "raises", "backend"}
@@ -66,19 +64,6 @@ class Match:
         if self.kind and not any(operand.kind.may_be(self.kind) for operand in site.operands):
             return False
         return not self.callees or _fits_callee(self.callees, site.callee)
-
-
-@dataclass(frozen=True, slots=True)
-class Example:
-    """A program of a page: its text, the page's line on which it begins, and the codes marked on its lines (from 1)."""
-
-    text: str
-    page_line: int
-    marks: tuple[tuple[int, str], ...]
-
-    def lines(self, code: str) -> tuple[int, ...]:
-        """The lines of the program that are marked with `code`."""
-        return tuple(line for line, marked in self.marks if marked == code)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,15 +152,15 @@ def parse_page(text: str, path: str) -> Rule:
     lines = text.splitlines()
     title = _TITLE.fullmatch(lines[0].rstrip()) if lines else None
     if title is None:
-        raise _wrong(path, 1, "the title must be `# JT123 some-name`")
+        raise wrong(path, 1, "the title must be `# JT123 some-name`")
     code, digit, name = title.groups()
     if Path(path).name != f"{code}-{name}.md":
-        raise _wrong(path, 1, f"the file of {code} must be named {code}-{name}.md")
-    start, end = _block(lines, "toml", 0, len(lines), path)
-    bad_at, good_at = _heading(lines, "## Bad", path), _heading(lines, "## Good", path)
+        raise wrong(path, 1, f"the file of {code} must be named {code}-{name}.md")
+    start, end = block(lines, "toml", 0, len(lines), path)
+    bad_at, good_at = heading(lines, "## Bad", path), heading(lines, "## Good", path)
     if not end < bad_at < good_at:
-        raise _wrong(path, bad_at + 1, "the order must be title, toml block, prose, ## Bad, ## Good")
-    table = _Table(_toml("\n".join(lines[start:end]), path, start), path, lines, start)
+        raise wrong(path, bad_at + 1, "the order must be title, toml block, prose, ## Bad, ## Good")
+    table = Table(toml("\n".join(lines[start:end]), path, start), path, lines, start)
     table.only(_KEYS)
     direction = table.word("direction", tuple(Direction), "")
     wanted = DIRECTIONS.get(digit)
@@ -183,10 +168,10 @@ def parse_page(text: str, path: str) -> Rule:
         raise table.wrong("direction", f"{code} must have " + (f'direction = "{wanted}"' if wanted else "no direction"))
     matches = tuple(_match(block) for block in table.tables("match"))
     if bool(matches) == (digit == "0"):
-        raise _wrong(path, start + 1, f"{code} must have " + ("no [[match]]" if matches else "a [[match]] block"))
+        raise wrong(path, start + 1, f"{code} must have " + ("no [[match]]" if matches else "a [[match]] block"))
     prose = "\n".join(lines[end + 1 : bad_at]).strip()
     if not prose:
-        raise _wrong(path, end + 2, "there must be prose between the toml block and ## Bad")
+        raise wrong(path, end + 2, "there must be prose between the toml block and ## Bad")
     return Rule(
         path=path,
         code=code,
@@ -199,8 +184,8 @@ def parse_page(text: str, path: str) -> Rule:
         matches=matches,
         summary=" ".join(prose.split("\n\n", 1)[0].split()),
         prose=prose,
-        bad=_example(lines, bad_at, good_at, path),
-        good=_example(lines, good_at, len(lines), path),
+        bad=example(lines, bad_at, good_at, path),
+        good=example(lines, good_at, len(lines), path),
         proof=_proof(table),
         text=text,
     )
@@ -284,103 +269,7 @@ def _fits_callee(patterns: tuple[str, ...], callee: str | None) -> bool:
     return not wanted or any(fnmatch.fnmatchcase(name, pattern) for pattern in wanted)
 
 
-def _wrong(path: str, line: int, message: str) -> UserError:
-    return UserError(f"{path}:{line}: {message}")
-
-
-def _heading(lines: Sequence[str], heading: str, path: str) -> int:
-    places = [number for number, line in enumerate(lines) if line.rstrip() == heading]
-    if len(places) != 1:
-        raise _wrong(path, places[1] + 1 if places else len(lines), f"there must be one heading `{heading}`")
-    return places[0]
-
-
-def _block(lines: Sequence[str], language: str, start: int, end: int, path: str) -> tuple[int, int]:
-    """The first and the last-but-one line index of the only fenced block of a language between two lines."""
-    opened = [number for number in range(start, end) if lines[number].rstrip() == f"```{language}"]
-    if len(opened) != 1:
-        place = opened[1] if opened else start
-        raise _wrong(path, place + 1, f"there must be one ```{language} block here, not {len(opened)}")
-    for number in range(opened[0] + 1, end):
-        if lines[number].rstrip() == "```":
-            return opened[0] + 1, number
-    raise _wrong(path, opened[0] + 1, "this block is never closed")
-
-
-def _example(lines: Sequence[str], start: int, end: int, path: str) -> Example:
-    first, last = _block(lines, "python", start, end, path)
-    program = lines[first:last]
-    marks = tuple(
-        (number, code)
-        for number, line in enumerate(program, 1)
-        if "#" in line
-        for code in _CODE.findall(line[line.rindex("#") :])
-    )
-    return Example("\n".join(program) + "\n", first + 1, marks)
-
-
-def _toml(text: str, path: str, start: int) -> dict[str, object]:
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        place = _TOML_LINE.search(str(error))
-        line = start + (int(place[1]) if place else 1)
-        raise _wrong(path, line, f"the toml block is not valid: {_TOML_LINE.sub('', str(error))}") from None
-
-
-@dataclass(frozen=True, slots=True)
-class _Table:
-    """A toml table of a page and what is needed to name the line of a wrong key."""
-
-    values: Mapping[str, object]
-    path: str
-    lines: Sequence[str]
-    start: int
-
-    def wrong(self, key: str, message: str) -> UserError:
-        for number in range(self.start, len(self.lines)):
-            if re.match(rf"\s*\[*{re.escape(key)}\b", self.lines[number]):
-                return _wrong(self.path, number + 1, message)
-        return _wrong(self.path, self.start + 1, message)
-
-    def only(self, allowed: set[str]) -> None:
-        for key in self.values:
-            if key not in allowed:
-                raise self.wrong(key, f"unknown key {key!r}; the keys here are {', '.join(sorted(allowed))}")
-
-    def text(self, key: str, default: str | None = None) -> str:
-        value = self.values.get(key, default)
-        if not isinstance(value, str):
-            raise self.wrong(key, f"{key!r} must be a string")
-        return value
-
-    def word(self, key: str, allowed: Sequence[str], default: str) -> str:
-        value = self.text(key, default)
-        if key in self.values and value not in allowed:
-            raise self.wrong(key, f"{key} = {value!r} must be one of {', '.join(allowed)}")
-        return value
-
-    def words(self, key: str) -> tuple[str, ...]:
-        value = self.values.get(key, [])
-        items = [value] if isinstance(value, str) else value
-        if not isinstance(items, list) or not all(isinstance(item, str) for item in items):
-            raise self.wrong(key, f"{key!r} must be a string or a list of strings")
-        return tuple(str(item) for item in items)
-
-    def flag(self, key: str) -> bool:
-        value = self.values.get(key)
-        if not isinstance(value, bool):
-            raise self.wrong(key, f"{key!r} must be true or false")
-        return value
-
-    def tables(self, key: str) -> list["_Table"]:
-        value = self.values.get(key, [])
-        if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
-            raise self.wrong(key, f"{key!r} must be written [[{key}]]")
-        return [_Table(item, self.path, self.lines, self.start) for item in value]
-
-
-def _match(table: _Table) -> Match:
+def _match(table: Table) -> Match:
     table.only(_MATCH_KEYS)
     operations = table.words("operation")
     if not operations:
@@ -401,11 +290,11 @@ def _match(table: _Table) -> Match:
     return Match(chosen, kind, table.words("callee"), Heat[heat.upper()], message)
 
 
-def _proof(table: _Table) -> Proof:
+def _proof(table: Table) -> Proof:
     value = table.values.get("proof", {})
     if not isinstance(value, dict):
         raise table.wrong("proof", "'proof' must be written [proof]")
-    inner = _Table(value, table.path, table.lines, table.start)
+    inner = Table(value, table.path, table.lines, table.start)
     inner.only(_PROOF_KEYS)
     devices = value.get("devices", 1)
     if not isinstance(devices, int) or isinstance(devices, bool) or devices < 1:
@@ -419,7 +308,7 @@ def _proof(table: _Table) -> Proof:
     )
 
 
-def _message(table: _Table) -> str:
+def _message(table: Table) -> str:
     message = table.text("message")
     if not message or "\n" in message:
         raise table.wrong("message", "'message' must be one line")

@@ -21,7 +21,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("settings",),
     ("configuration",),
     ("rulebook", "interp"),
-    ("source", "sites", "findings"),
+    ("pages", "source", "sites", "findings"),
     ("kinds", "errors"),
 )
 # Below every layer: the version alone.

@@ -25,7 +25,7 @@ PLACES = {"none", "python", "numpy", "device", "host", "unknown", "promote", "el
 OF_ARGUMENT = {"arg", "device", "numpy", "python", "dispatch", "element", "leaf"}
 
 FLAGS = {"boolean", "creates", "deep", "reads_containers"}
-ARGUMENTS = {"reads", "uploads", "concrete", "fetches", "value_shape", "traces"}
+ARGUMENTS = {"reads", "uploads", "concrete", "fetches", "value_shape"}
 FUNCTION_KEYS = {"names", "returns", "operation", "upload_operation", "unless", "only_arity", "handler"}
 FUNCTION_KEYS |= {"since", "until"} | FLAGS | ARGUMENTS
 ATTRIBUTE_KEYS = {"names", "returns", "reads", "operation", "since", "until"}

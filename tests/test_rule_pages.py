@@ -13,7 +13,8 @@ from typing import TypedDict
 
 import pytest
 
-from jaxlint.rulebook import Example, Rule, load_rules
+from jaxlint.pages import Example
+from jaxlint.rulebook import Rule, load_rules
 
 ROOT = Path(__file__).resolve().parent.parent
 PROBE = Path(__file__).with_name("page_probe.py")

@@ -6,27 +6,22 @@ from dataclasses import replace
 import libcst as cst
 
 from jaxlint.interp import effects
-from jaxlint.interp.annotations import annotated
+from jaxlint.interp.binding import bind
 from jaxlint.interp.classes import instantiate
+from jaxlint.interp.contexts import context_of
 from jaxlint.interp.engine import (
-    MAX_CONSTANT_CONTEXTS,
-    MAX_CONTEXTS,
     MAX_DEPTH,
-    MAX_TRACED_CONTEXTS,
-    Activation,
     Argument,
     Arguments,
     Call,
     Engine,
     Frame,
-    GaveUp,
     Mode,
-    State,
 )
-from jaxlint.interp.heap import ANY, KEYS, base_of, element_of, values_of
 from jaxlint.interp.heat import Pace
 from jaxlint.interp.library import call_library, returned
-from jaxlint.interp.program import FunctionInfo, Parameter
+from jaxlint.interp.program import FunctionInfo
+from jaxlint.interp.states import Activation, State
 from jaxlint.interp.values import (
     NONE,
     NOTHING,
@@ -38,7 +33,6 @@ from jaxlint.interp.values import (
     Library,
     LibraryMethod,
     LibraryObject,
-    Mapping,
     Method,
     Moved,
     Object,
@@ -52,7 +46,6 @@ from jaxlint.interp.values import (
     Value,
     join,
     of,
-    widen,
 )
 from jaxlint.kinds import ARRAY, Kind
 
@@ -123,83 +116,6 @@ def call_object(frame: Frame, node: cst.CSTNode, obj: Object, arguments: Argumen
             return engine.call(frame, node, function, arguments)
         case _:
             return UNKNOWN
-
-
-def bind(frame: Frame, info: FunctionInfo, function: Function, arguments: Arguments) -> dict[str, Value]:
-    """The values of a function's parameters for these arguments."""
-    bound: dict[str, Value] = {}
-    positional = [p for p in info.parameters if p.kind == "positional"]
-    names = {p.name for p in info.parameters if p.kind in {"positional", "keyword"}}
-    star = next((p for p in info.parameters if p.kind == "star"), None)
-    double = next((p for p in info.parameters if p.kind == "double-star"), None)
-    extra: list[Value] = []
-    extra_known = True
-    leftovers: dict[str, Value] = {}
-    spread: Value | None = None
-    open_keywords = False
-    at = 0
-    for a in arguments:
-        if a.star == "*":
-            element = element_of(frame.engine.heap, a.value)
-            spread = element if spread is None else join(spread, element)
-            extra_known = False
-        elif a.star == "**":
-            open_keywords = True
-            leftovers[ANY] = join(leftovers.get(ANY, NOTHING), element_of_mapping(frame, a.value))
-        elif a.keyword is not None:
-            if a.keyword in names:
-                bound[a.keyword] = a.value
-            else:
-                leftovers[a.keyword] = a.value
-        elif spread is not None:
-            spread = join(spread, a.value)
-        elif at < len(positional):
-            bound[positional[at].name] = a.value
-            at += 1
-        else:
-            extra.append(a.value)
-    for p in info.parameters:
-        if p.kind in {"positional", "keyword"} and p.name not in bound:
-            if spread is not None and p.kind == "positional":
-                bound[p.name] = spread
-            elif open_keywords:
-                default = _default(frame, info, function, p)
-                bound[p.name] = join(default, leftovers.get(ANY, UNKNOWN)) if p.default else UNKNOWN
-            else:
-                bound[p.name] = _default(frame, info, function, p)
-    if star is not None:
-        if extra_known:
-            bound[star.name] = of(Tuple(tuple(extra)))
-        else:
-            element = spread if spread is not None else UNKNOWN
-            for v in extra:
-                element = join(element, v)
-            bound[star.name] = of(Stream(element))
-    if double is not None:
-        mapping = Mapping(info.place, function.scope)
-        for key, value in leftovers.items():
-            frame.engine.heap.write(mapping, key, value)
-        if ANY in leftovers:
-            frame.engine.heap.write(mapping, KEYS, Value(Kind.PYTHON))
-        bound[double.name] = of(mapping)
-    return bound
-
-
-def element_of_mapping(frame: Frame, value: Value) -> Value:
-    """The join of the values of a mapping that is unpacked by ``**``."""
-    out = NOTHING
-    for obj in value.objects:
-        out = join(out, values_of(frame.engine.heap, obj) if isinstance(base_of(obj), Mapping) else UNKNOWN)
-    if value.kind or value.unknown:
-        out = join(out, Value(value.kind, unknown=value.unknown, origin=value.origin))
-    return out
-
-
-def _default(frame: Frame, info: FunctionInfo, function: Function, parameter: Parameter) -> Value:
-    if parameter.default is None:
-        return UNKNOWN
-    default = frame.engine.heap.field(function, f"default {parameter.name}")
-    return UNKNOWN if default is None else default
 
 
 def call_function(
@@ -288,7 +204,7 @@ def run(
     guarded = bool(frame.guards)
     fetched = tuple(n for n, v in bound.items() if v.kind & ARRAY and effects.is_fetched(frame, v.tokens))
     circumstances = (trace_start, frame.traced, guarded, frame.jit_disabled, frame.concrete)
-    activation, bound = _activation(engine, info, function, bound, mode, circumstances, fetched)
+    activation, bound = context_of(engine, info, function, bound, mode, circumstances, fetched)
     engine.reached.add(info.place)
     if frame.activation is not activation:
         pace = Pace.LOOPED if _recursive(frame, info) else frame.pace  # recursion is a loop
@@ -359,161 +275,15 @@ def _attempts(engine: Engine, frame: Frame, info: FunctionInfo, bound: dict[str,
         frame.receiver = bound.get(positional[0])
     for attempt in range(2):
         before = activation.result
-        try:
-            if isinstance(info.node, cst.Lambda):
-                activation.result = join(activation.result, engine.evaluate(frame, info.node.body))
-            else:
-                engine.execute(frame, info.node.body)
-                if frame.state.alive:
-                    activation.result = join(activation.result, NONE)
-        except GaveUp:
-            activation.gave_up = True
-            raise
+        if isinstance(info.node, cst.Lambda):
+            activation.result = join(activation.result, engine.evaluate(frame, info.node.body))
+        else:
+            engine.execute(frame, info.node.body)
+            if frame.state.alive:
+                activation.result = join(activation.result, NONE)
         if attempt or activation.result == before or (before.is_nothing and not activation.recursive):
             break
         frame.state = State({n: _as_parameter(n, v) for n, v in bound.items()})
-
-
-def _activation(
-    engine: Engine,
-    info: FunctionInfo,
-    function: Function,
-    bound: dict[str, Value],
-    mode: Mode,
-    circumstances: tuple[bool, ...],
-    fetched: tuple[str, ...],
-) -> tuple[Activation, dict[str, Value]]:
-    key: tuple[object, ...] = (function, mode, circumstances, fetched, tuple(bound.items()))
-    known = engine.by_key.get(key)
-    if known is not None:
-        if known.running:
-            known.recursive = True
-        return known, bound
-    count = engine.contexts.get(info.place, 0)
-    if count >= MAX_CONSTANT_CONTEXTS:
-        bound = {n: replace(v, const=()) if v.const and v.kind else v for n, v in bound.items()}
-        key = (function, mode, circumstances, fetched, tuple(bound.items()))
-        known = engine.by_key.get(key)
-        if known is not None:
-            return known, bound
-    if count >= (MAX_TRACED_CONTEXTS if mode is Mode.STAGED else MAX_CONTEXTS):
-        return _joined_activation(engine, info, function, bound, mode, circumstances)
-    engine.contexts[info.place] = count + 1
-    activation = _new(engine, info, function)
-    activation.traced = circumstances[0]
-    activation.under_trace = circumstances[0] or circumstances[1]
-    engine.by_key[key] = activation
-    return activation, bound
-
-
-def _new(engine: Engine, info: FunctionInfo, function: Function) -> Activation:
-    scope = engine.new_scope(function.scope, "function")
-    activation = Activation(scope.number, info, info.module)
-    engine.add_activation(activation)
-    return activation
-
-
-def _joined_activation(
-    engine: Engine,
-    info: FunctionInfo,
-    function: Function,
-    bound: dict[str, Value],
-    mode: Mode,
-    circumstances: tuple[bool, ...],
-) -> tuple[Activation, dict[str, Value]]:
-    """The one activation that stands for all further contexts: its parameters are the join of all arguments."""
-    key = (info.place, mode, circumstances, "joined")
-    activation = engine.by_key.get(key)
-    if activation is None:
-        activation = _new(engine, info, function)
-        activation.joined = True
-        activation.traced = circumstances[0]
-        engine.by_key[key] = activation
-    parameters = activation.parameters
-    given = tuple(bound.items())
-    if given in activation.seen:
-        return activation, dict(parameters)
-    activation.seen.add(given)
-    grown = False
-    for name, value in bound.items():
-        old = parameters.get(name, NOTHING)
-        new = join(old, widen(value, 2))
-        if new != old:
-            parameters[name] = new
-            grown = True
-    if grown and not activation.running and activation.growths < 3:
-        activation.growths += 1
-        activation.finished_pass = -1
-    return activation, dict(parameters)
-
-
-def call_unknown_arguments(frame: Frame, node: cst.CSTNode, info: FunctionInfo, function: Function, mode: Mode) -> None:
-    """Run a function that nobody calls, its parameters as their annotations and defaults suggest."""
-    call_function(frame, node, function, unknown_arguments(frame, info, function), mode=mode)
-
-
-def unknown_arguments(frame: Frame, info: FunctionInfo, function: Function) -> list[Argument]:
-    """Arguments of which only annotations and defaults tell something."""
-    arguments: list[Argument] = []
-    for p in info.parameters:
-        if p.kind in {"positional", "keyword"}:
-            arguments.append(Argument(annotated(frame, info, p, function), None, p.name))
-        elif p.kind == "star":
-            arguments.append(Argument(of(Stream(UNKNOWN)), None, None, "*"))
-    return arguments
-
-
-def call_transformed_unknown(
-    frame: Frame, node: cst.CSTNode, info: FunctionInfo, function: Function, made: Transformed
-) -> None:
-    """Run a compiled or transformed function that nobody calls: its body is traced."""
-    partial = next((o for o in made.function.objects if isinstance(o, Partial)), None)
-    skipped = 0 if partial is None else len(partial.arguments)
-    given = set() if partial is None else {name for name, _ in partial.keywords}
-    arguments = [
-        replace(a, keyword=None) if p.kind == "positional" else a
-        for a, p in zip(unknown_arguments(frame, info, function), info.parameters, strict=False)
-        # What has a default is left to it: a setting that nobody gives is no tracer.
-        if p.default is None and p.name not in given
-    ][skipped:]
-    exact = made if partial is not None else replace(made, function=of(function))
-    before, frame.mode = frame.mode, Mode.OPEN
-    frame.engine.call(frame, node, of(exact), arguments)
-    frame.mode = before
-    frame.activation.eager = False
-    frame.activation.sites.clear()
-
-
-def call_method_unknown(
-    frame: Frame, node: cst.CSTNode, info: FunctionInfo, function: Function, receiver: Value
-) -> None:
-    """Run a method that nobody calls on an instance, its other parameters as their annotations suggest."""
-    bound = frame.engine.attribute(frame, node, receiver, info.name)
-    if any(isinstance(o, Method) and isinstance(o.function, Transformed) for o in bound.objects):
-        before, frame.mode = frame.mode, Mode.OPEN
-        frame.engine.call(frame, node, bound, unknown_arguments(frame, info, function)[1:])
-        frame.mode = before
-        frame.activation.eager = False
-        frame.activation.sites.clear()
-        return
-    static = _is_static(frame.engine, info, function)
-    arguments: list[Argument] = []
-    skipped = static
-    for p in info.parameters:
-        if p.kind in {"positional", "keyword"}:
-            if not skipped:
-                skipped = True
-                arguments.append(Argument(receiver, None, p.name))
-                continue
-            arguments.append(Argument(annotated(frame, info, p, function), None, p.name))
-        elif p.kind == "star":
-            arguments.append(Argument(of(Stream(UNKNOWN)), None, None, "*"))
-    call_function(frame, node, function, arguments, mode=Mode.OPEN)
-
-
-def _is_static(engine: Engine, info: FunctionInfo, function: Function) -> bool:
-    value = engine.scopes[function.scope].names.get(info.name)
-    return value is not None and any(isinstance(o, Property) and o.how == "static" for o in value.objects)
 
 
 def call_with(frame: Frame, node: cst.CSTNode, callee: Value, values: Seq[Value]) -> Value:

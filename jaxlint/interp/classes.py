@@ -4,7 +4,7 @@ import libcst as cst
 
 from jaxlint.interp.annotations import field_meaning
 from jaxlint.interp.engine import Argument, Arguments, ClassRecord, Engine, Frame
-from jaxlint.interp.heap import base_of, element_of
+from jaxlint.interp.heap import element_of
 from jaxlint.interp.values import (
     NOTHING,
     UNKNOWN,
@@ -185,6 +185,3 @@ def instantiate_unknown(frame: Frame, node: cst.CSTNode, cls: Class) -> None:
 def receivers(engine: Engine, cls: Class) -> list[Object]:
     """The known instances of a class or of a class below it."""
     return engine.instances.get(cls, [])
-
-
-__all__ = ["Argument", "base_of", "class_attribute", "find_in_class", "instantiate", "mro", "receivers"]

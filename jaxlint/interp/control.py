@@ -7,16 +7,8 @@ from jaxlint.interp import effects
 from jaxlint.interp.engine import Argument, Call, Frame, handler
 from jaxlint.interp.heap import element_of, moved
 from jaxlint.interp.library import fresh
-from jaxlint.interp.transforms import (
-    any_tracer,
-    as_result,
-    eager_uploads,
-    make_transformed,
-    outer_kind,
-    to_tracers,
-    trace,
-    transformed_of,
-)
+from jaxlint.interp.transforms import as_result, make_transformed, outer_kind, to_tracers, trace, transformed_of
+from jaxlint.interp.uploads import any_tracer, eager_uploads
 from jaxlint.interp.values import (
     NOTHING,
     PYTHON,

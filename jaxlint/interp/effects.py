@@ -5,9 +5,10 @@ from dataclasses import replace
 
 import libcst as cst
 
-from jaxlint.interp.engine import Frame, Mode, RawSite
+from jaxlint.interp.engine import Frame, Mode
 from jaxlint.interp.heap import base_of, is_container, leaves
 from jaxlint.interp.heat import Pace
+from jaxlint.interp.states import RawSite
 from jaxlint.interp.values import Instance, Token, Value, of
 from jaxlint.kinds import ARRAY, HOST, Kind
 from jaxlint.sites import Confidence, Operation

@@ -16,8 +16,8 @@ from jaxlint.interp.heap import Heap
 from jaxlint.interp.heat import Pace
 from jaxlint.interp.models import Models
 from jaxlint.interp.program import FunctionInfo, Module, Project
+from jaxlint.interp.states import Activation, GaveUp, GivenUp, Scope, State
 from jaxlint.interp.values import (
-    NOTHING,
     UNKNOWN,
     Class,
     Library,
@@ -30,7 +30,6 @@ from jaxlint.interp.values import (
     Value,
     join,
 )
-from jaxlint.sites import Confidence, Operation
 
 MAX_DEPTH = 24
 MAX_CONTEXTS = 8
@@ -61,114 +60,6 @@ class Argument:
 
 
 Arguments = Sequence[Argument]
-
-
-@dataclass(slots=True)
-class State:
-    """What holds at a point of a function: the values of its names and the arrays whose host copy exists.
-
-    A dotted name ("self.loss") is what was last assigned to an attribute here; where it is absent the heap answers.
-    """
-
-    names: dict[str, Value] = field(default_factory=dict)
-    fetched: set[Token] = field(default_factory=set)
-    alive: bool = True
-
-    def copy(self) -> "State":
-        """A state that changes on its own."""
-        return State(dict(self.names), set(self.fetched), self.alive)
-
-    def take(self, other: "State") -> None:
-        """Become `other`."""
-        self.names, self.fetched, self.alive = other.names, other.fetched, other.alive
-
-    def merge(self, other: "State") -> bool:
-        """Become the join of both; True if that changed anything."""
-        if not other.alive:
-            return False
-        if not self.alive:
-            self.take(other.copy())
-            return True
-        changed = False
-        names = self.names
-        for name in [n for n in names if "." in n and n not in other.names]:
-            del names[name]
-        for name, value in other.names.items():
-            old = names.get(name)
-            if old is None:
-                if "." not in name:
-                    names[name] = value
-                    changed = True
-            elif old is not value:
-                new = join(old, value)
-                if new != old:
-                    changed = True
-                names[name] = new
-        if not self.fetched <= other.fetched:
-            self.fetched &= other.fetched
-        return changed
-
-
-@dataclass(slots=True, eq=False)
-class Scope:
-    """The names of a module, function or class as others see them: each the join of all its assignments.
-
-    `final` is what a module's names hold once its body has run, for those that nobody else assigns.
-    """
-
-    number: int
-    parent: int | None
-    kind: str
-    names: dict[str, Value] = field(default_factory=dict)
-    final: dict[str, Value] | None = None
-
-
-@dataclass(slots=True)
-class RawSite:
-    """A site before its position and heat are known."""
-
-    module: Module
-    node: cst.CSTNode
-    operation: Operation
-    callee: str | None
-    operands: tuple[tuple[Value, cst.CSTNode | None], ...]
-    pace: Pace
-    traced: bool
-    confidence: Confidence
-    detail: str = ""
-    if_eager: bool = False
-    owner: Place | None = None
-
-
-@dataclass(slots=True, eq=False)
-class Activation:
-    """One function (or module) run with one set of abstract arguments; its number is also its scope's."""
-
-    number: int
-    info: FunctionInfo | None
-    module: Module
-    result: Value = NOTHING
-    yielded: Value = NOTHING
-    result_fetched: bool = False
-    fetched_parameters: frozenset[Token] = frozenset()
-    finished_pass: int = -1
-    running: bool = False
-    pace: Pace | None = None
-    guarded: bool = False
-    gave_up: bool = False
-    traced: bool = False
-    eager: bool = False
-    recursive: bool = False
-    joined: bool = False
-    under_trace: bool = False
-    growths: int = 0
-    parameters: dict[str, Value] = field(default_factory=dict)
-    captured: list[Value] = field(default_factory=list)
-    cached_under_guard: set[str] = field(default_factory=set)
-    seen: set[tuple[tuple[str, Value], ...]] = field(default_factory=set)
-    reads: set[tuple[object, str | None]] = field(default_factory=set)
-    calls: set[tuple[int, Pace]] = field(default_factory=set)
-    sites: dict[tuple[int, Operation], RawSite] = field(default_factory=dict)
 
 
 @dataclass(slots=True, eq=False)
@@ -251,20 +142,6 @@ class Handler:
     frame: "Frame"
 
 
-@dataclass(frozen=True, slots=True)
-class GivenUp:
-    """A function that was not analysed to its end, and why."""
-
-    path: str
-    line: int
-    name: str
-    reason: str
-
-
-class GaveUp(Exception):
-    """A function took more steps than it may."""
-
-
 Evaluator = Callable[[Frame, cst.CSTNode], Value]
 Executor = Callable[[Frame, cst.CSTNode], None]
 Handling = Callable[["Call"], Value]
@@ -341,7 +218,6 @@ class Engine:
         self.passes = 0
         self.steps = 0
         self.step_limit = STEPS_PER_ROOT
-        self.scope_version = 0
         self.reached: set[Place] = set()
         self.defined_in: dict[Place, list[int]] = {}
         self.guards_made: dict[Place, tuple[Frame, cst.CSTNode, bool]] = {}
@@ -399,13 +275,11 @@ class Engine:
         old = scope.names.get(name)
         if old is None:
             scope.names[name] = replace(value, tokens=frozenset()) if value.tokens else value
-            self.scope_version += 1
             self.heap.changed.add((scope.number, name))
             return
         new = join(old, value)
         if new != old:
             scope.names[name] = replace(new, tokens=frozenset()) if new.tokens else new
-            self.scope_version += 1
             self.heap.changed.add((scope.number, name))
 
     def look_up(self, scope: Scope | None, name: str) -> Value | None:

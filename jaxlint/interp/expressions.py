@@ -1,40 +1,27 @@
 """Expressions: one function a kind of node, each giving the value and noting the sites of the operation."""
 
 from collections.abc import Sequence as Seq
-from dataclasses import replace
 
 import libcst as cst
 
-from jaxlint.interp import devices, effects
+from jaxlint.interp import effects
 from jaxlint.interp.engine import Argument, Frame, expression
-from jaxlint.interp.gates import Gate, gate_of
-from jaxlint.interp.heap import ANY, KEYS, element_of, field_names, is_container, read
-from jaxlint.interp.heat import Pace
-from jaxlint.interp.library import fresh_array
-from jaxlint.interp.narrowing import narrow
+from jaxlint.interp.heap import ANY, KEYS, element_of, field_names, read
 from jaxlint.interp.scopes import assign_name, read_name
 from jaxlint.interp.values import (
     NONE,
-    NOTHING,
-    NULL,
     PYTHON,
     UNKNOWN,
     Function,
     Library,
     Mapping,
-    Sequence,
-    Stream,
     Tuple,
     Value,
     constant,
     join,
     of,
-    without_none,
 )
-from jaxlint.kinds import ARRAY, Kind
-from jaxlint.sites import Confidence, Operation
-
-_BOOLEAN_RESULT = (cst.BitAnd, cst.BitOr, cst.BitXor)
+from jaxlint.sites import Operation
 
 
 @expression(cst.Integer, cst.Float, cst.Imaginary)
@@ -152,279 +139,6 @@ def evaluate_index(frame: Frame, elements: Seq[cst.SubscriptElement]) -> tuple[V
         part = elements[0].slice
         return found[0], part.value if isinstance(part, cst.Index) else part
     return of(Tuple(tuple(found))), None
-
-
-_PRECEDENCE = (Kind.TRACER, Kind.DEVICE, Kind.NUMPY, Kind.PYTHON)
-
-
-_COMBINED: dict[tuple[Kind, Kind], Kind] = {}
-
-
-def combined(a: Kind, b: Kind) -> Kind:
-    """Where the result of arithmetic lives: each pair of places gives the stronger of the two."""
-    known = _COMBINED.get((a, b))
-    if known is None:
-        known = Kind(0)
-        for x in a:
-            for y in b:
-                known |= next(k for k in _PRECEDENCE if k in (x, y))
-        _COMBINED[a, b] = known
-    return known
-
-
-def arithmetic(
-    frame: Frame, node: cst.CSTNode, left: Value, right: Value, nodes: tuple[cst.CSTNode, cst.CSTNode], sign: str
-) -> Value:
-    """The value of a binary operation on arrays and scalars; notes uploads of NumPy data and of scalars."""
-    left, right = without_none(left), without_none(right)
-    kind = combined(left.kind, right.kind)
-    unknown = left.unknown or right.unknown
-    if left.kind and not right.kind and not right.objects and right.unknown:
-        kind |= left.kind & ARRAY
-    if right.kind and not left.kind and not left.objects and left.unknown:
-        kind |= right.kind & ARRAY
-    if (left.objects or right.objects) and (left.kind | right.kind) & ARRAY:
-        kind |= (left.kind | right.kind) & ARRAY
-    if not kind & ARRAY:
-        if not kind and unknown:
-            return UNKNOWN
-        return Value(kind, unknown=unknown, boolean=left.boolean and right.boolean)
-    if frame.staged:
-        effects.capture(frame, left)
-        effects.capture(frame, right)
-    _mixed(frame, node, left, right, nodes)
-    message = f"the result of {sign!r} with a device array is a device array"
-    firm = kind & ARRAY == kind and (left.known(kind) or right.known(kind))
-    out = fresh_array(frame, node, kind, message)
-    source = left if left.kind & ARRAY else right
-    if source.origin is not None:
-        out = replace(out, origin=frame.origin(node, message, source))
-    boolean = left.boolean and right.boolean
-    placement = devices.meet(frame, node, ((left, nodes[0]), (right, nodes[1])))
-    return replace(out, boolean=boolean, unknown=unknown and not firm and kind & ARRAY != kind, placement=placement)
-
-
-def _mixed(frame: Frame, node: cst.CSTNode, left: Value, right: Value, nodes: tuple[cst.CSTNode, cst.CSTNode]) -> None:
-    if frame.staged or (left.kind | right.kind) & Kind.TRACER:
-        return
-    for host, device, at in ((left, right, nodes[0]), (right, left, nodes[1])):
-        if not device.kind & Kind.DEVICE:
-            continue
-        if host.kind & Kind.NUMPY and not host.kind & Kind.DEVICE:
-            if effects.sureness(device, Kind.DEVICE) is not Confidence.LOW:
-                effects.upload(frame, node, Operation.MIXED, None, ((host, at),), [host])
-        elif host.known(Kind.PYTHON):
-            effects.record(frame, node, Operation.SCALAR_OPERAND, None, ((host, at),))
-
-
-@expression(cst.BinaryOperation)
-def _binary(frame: Frame, node: cst.CSTNode) -> Value:
-    assert isinstance(node, cst.BinaryOperation)
-    left = frame.engine.evaluate(frame, node.left)
-    right = frame.engine.evaluate(frame, node.right)
-    return binary(frame, node, left, right, node.operator, (node.left, node.right))
-
-
-def binary(
-    frame: Frame,
-    node: cst.CSTNode,
-    left: Value,
-    right: Value,
-    operator: cst.CSTNode,
-    nodes: tuple[cst.CSTNode, cst.CSTNode],
-) -> Value:
-    """A binary operation of any operator, strings, lists and tuples included."""
-    name = type(operator).__name__.removesuffix("Assign")
-    if name == "Modulo" and left.const and isinstance(left.const[0], str):
-        effects.reading(frame, node, Operation.FORMAT, "%", [(right, nodes[1])], deep=True)
-        return constant("")
-    if name == "Multiply":
-        for text, number, at in ((left, right, nodes[1]), (right, left, nodes[0])):
-            if (text.const and isinstance(text.const[0], str)) or (is_container(text) and not text.kind):
-                effects.reading(frame, node, Operation.INDEX, None, [(number, at)])
-                return replace(text, const=("",) if text.const else ())
-    if name == "Add" and any(v.const and isinstance(v.const[0], str) for v in (left, right)):
-        folded = _fold(name, left.const[0], right.const[0]) if left.const and right.const else None
-        return constant("") if folded is None else folded
-    if name == "Add" and left.objects and right.objects:
-        joined = _concatenated(frame, node, left, right)
-        if joined is not None:
-            return joined
-    if left.const and right.const and not left.objects and not right.objects:
-        folded = _fold(name, left.const[0], right.const[0])
-        if folded is not None:
-            return folded
-    if name in {"BitAnd", "BitOr", "BitXor"} and left.objects and right.objects and not left.kind and not right.kind:
-        return join(left, right)
-    return arithmetic(frame, node, left, right, nodes, _SIGNS.get(name, name))
-
-
-_SIGNS = {
-    "Add": "+", "Subtract": "-", "Multiply": "*", "Divide": "/", "FloorDivide": "//", "Modulo": "%", "Power": "**",
-    "MatrixMultiply": "@", "BitAnd": "&", "BitOr": "|", "BitXor": "^", "LeftShift": "<<", "RightShift": ">>",
-}  # fmt: skip
-
-
-def _fold(name: str, a: object, b: object) -> Value | None:
-    if isinstance(a, str) and isinstance(b, str):
-        return constant(a + b) if name == "Add" and len(a) + len(b) < 200 else constant("")
-    if type(a) is int and type(b) is int and abs(a) < 1 << 31 and abs(b) < 1 << 31:
-        match name:
-            case "Add":
-                return constant(a + b)
-            case "Subtract":
-                return constant(a - b)
-            case "Multiply":
-                return constant(a * b)
-    return None
-
-
-def _concatenated(frame: Frame, node: cst.CSTNode, left: Value, right: Value) -> Value | None:
-    a, b = next(iter(left.objects)), next(iter(right.objects))
-    if isinstance(a, Tuple) and isinstance(b, Tuple) and len(left.objects) == len(right.objects) == 1:
-        return of(Tuple(a.items + b.items)) if len(a.items) + len(b.items) <= 16 else None
-    if is_container(left) and is_container(right):
-        heap = frame.engine.heap
-        seq = Sequence(frame.place(node), frame.scope.number)
-        heap.write(seq, ANY, join(element_of(heap, left), element_of(heap, right)))
-        return of(seq)
-    return None
-
-
-@expression(cst.UnaryOperation)
-def _unary(frame: Frame, node: cst.CSTNode) -> Value:
-    assert isinstance(node, cst.UnaryOperation)
-    value = frame.engine.evaluate(frame, node.expression)
-    if isinstance(node.operator, cst.Not):
-        truth = frame.engine.truth(frame, node.expression, value)
-        return PYTHON if truth is None else constant(not truth)
-    if isinstance(node.operator, cst.Minus) and value.const and type(value.const[0]) in (int, float):
-        number = value.const[0]
-        return constant(-number) if isinstance(number, int | float) else PYTHON
-    if value.kind & ARRAY:
-        out = fresh_array(frame, node, value.kind, "a device array, negated")
-        return replace(out, origin=value.origin or out.origin, boolean=value.boolean, unknown=value.unknown)
-    return replace(value, const=(), tokens=frozenset())
-
-
-@expression(cst.BooleanOperation)
-def _boolean(frame: Frame, node: cst.CSTNode) -> Value:
-    assert isinstance(node, cst.BooleanOperation)
-    engine = frame.engine
-    left = engine.evaluate(frame, node.left)
-    truth = engine.truth(frame, node.left, left)
-    is_and = isinstance(node.operator, cst.And)
-    if truth is not None and truth != is_and:
-        return left
-    after_left = frame.state.copy()
-    narrow(frame, node.left, positive=is_and)
-    gate = Gate.NONE if frame.staged else gate_of(frame, node.left)
-    with frame.at_pace(Pace.GATED if gate is (Gate.PASSED if is_and else Gate.FAILED) else Pace.ONCE):
-        right = engine.evaluate(frame, node.right)
-    frame.state.merge(after_left)
-    frame.rights[id(node)] = right
-    if truth is not None:
-        return right
-    return join(left if is_and else without_none(left), right)
-
-
-@expression(cst.Comparison)
-def _comparison(frame: Frame, node: cst.CSTNode) -> Value:
-    assert isinstance(node, cst.Comparison)
-    engine = frame.engine
-    left, left_node = engine.evaluate(frame, node.left), node.left
-    chained = len(node.comparisons) > 1
-    out = NOTHING
-    for n, target in enumerate(node.comparisons):
-        right = engine.evaluate(frame, target.comparator)
-        value = _compare(frame, node, target.operator, left, right, (left_node, target.comparator))
-        if chained and n < len(node.comparisons) - 1:
-            effects.reading(frame, node, Operation.REDUCE, "chained comparison", [(value, node)])
-            value = replace(value, const=())
-        out = value if not chained else join(out, value)
-        left, left_node = right, target.comparator
-    return out
-
-
-def _compare(
-    frame: Frame,
-    node: cst.CSTNode,
-    operator: cst.BaseCompOp,
-    left: Value,
-    right: Value,
-    nodes: tuple[cst.BaseExpression, cst.BaseExpression],
-) -> Value:
-    if isinstance(operator, cst.Is | cst.IsNot):
-        return _identity(left, right, isinstance(operator, cst.IsNot))
-    if isinstance(operator, cst.In | cst.NotIn):
-        return _membership(frame, node, left, right, nodes)
-    if left.const and right.const and isinstance(operator, cst.Equal | cst.NotEqual):
-        a, b = left.const[0], right.const[0]
-        if isinstance(a, str | int | bool | None) and isinstance(b, str | int | bool | None) and a != "" and b != "":
-            return constant((a == b) is isinstance(operator, cst.Equal))
-    if any(v.const and isinstance(v.const[0], str) for v in (left, right)):
-        return PYTHON
-    if left.const and right.const and isinstance(left.const[0], int) and isinstance(right.const[0], int):
-        return PYTHON
-    if (left.objects or right.objects) and not (left.kind | right.kind) & ARRAY:
-        if left.unknown or right.unknown:
-            return UNKNOWN
-        return Value(Kind.PYTHON | ((left.kind | right.kind) & Kind.NUMPY))
-    out = arithmetic(frame, node, left, right, nodes, "comparison")
-    return replace(out, boolean=bool(out.kind & (ARRAY | Kind.NUMPY)), const=())
-
-
-def _identity(left: Value, right: Value, negated: bool) -> Value:
-    for a, b in ((left, right), (right, left)):
-        if b.none_only:
-            if a.none_only:
-                return constant(not negated)
-            # A host value of which nothing more is known (a setting, a flag) may well be None.
-            if NULL not in a.objects and not a.unknown and (a.objects or a.const or a.kind & (ARRAY | Kind.NUMPY)):
-                return constant(negated)
-    return PYTHON
-
-
-def _membership(
-    frame: Frame, node: cst.CSTNode, left: Value, right: Value, nodes: tuple[cst.BaseExpression, cst.BaseExpression]
-) -> Value:
-    if left.const and isinstance(left.const[0], str):
-        return PYTHON  # a key of a mapping, or a part of a string
-    operands: list[tuple[Value, cst.CSTNode | None]] = []
-    for obj in right.objects:
-        if isinstance(obj, Sequence | Tuple | Stream):
-            element = element_of(frame.engine.heap, of(obj))
-            if left.kind & ARRAY or element.kind & ARRAY:
-                operands = [(left, nodes[0]), (element, nodes[1])]
-    if right.kind & ARRAY and not right.unknown:
-        operands = [(arithmetic(frame, node, left, right, nodes, "in"), node)]
-    if operands:
-        effects.reading(frame, node, Operation.REDUCE, "in", operands)
-    return PYTHON
-
-
-@expression(cst.IfExp)
-def _conditional(frame: Frame, node: cst.CSTNode) -> Value:
-    assert isinstance(node, cst.IfExp)
-    engine = frame.engine
-    test = engine.evaluate(frame, node.test)
-    truth = engine.truth(frame, node.test, test)
-    before = frame.state.copy()
-    out = NOTHING
-    gate = Gate.NONE if frame.staged else gate_of(frame, node.test)
-    if truth is not False:
-        narrow(frame, node.test, positive=True)
-        with frame.at_pace(Pace.GATED if gate is Gate.PASSED else Pace.ONCE):
-            out = engine.evaluate(frame, node.body)
-    after = frame.state
-    frame.state = before
-    if truth is not True:
-        narrow(frame, node.test, positive=False)
-        with frame.at_pace(Pace.GATED if gate is Gate.FAILED else Pace.ONCE):
-            out = join(out, engine.evaluate(frame, node.orelse))
-        after.merge(frame.state)
-    frame.state = after
-    return out
 
 
 @expression(cst.NamedExpr)

@@ -5,7 +5,7 @@ from dataclasses import replace
 from jaxlint.interp.engine import Argument, Call, handler
 from jaxlint.interp.heap import base_of, moved
 from jaxlint.interp.library import fresh
-from jaxlint.interp.transforms import any_tracer, upload_sites_eager
+from jaxlint.interp.uploads import any_tracer, upload_sites_eager
 from jaxlint.interp.values import (
     NOTHING,
     PYTHON,

@@ -8,9 +8,7 @@ from jaxlint.interp.values import (
     NULL,
     UNKNOWN,
     Class,
-    Function,
     Instance,
-    Library,
     LibraryObject,
     Mapping,
     Moved,
@@ -221,8 +219,3 @@ def _collect(heap: Heap, value: Value, depth: int, out: list[Value], seen: set[O
 def is_container(value: Value) -> bool:
     """True if the value may be a tuple, list, dict or iterator."""
     return any(isinstance(base_of(o), Tuple | Sequence | Mapping | Stream) for o in value.objects)
-
-
-def is_callable(value: Value) -> bool:
-    """True if the value is a function of the project or a library."""
-    return any(isinstance(o, Function | Library) for o in value.objects)

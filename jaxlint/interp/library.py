@@ -27,7 +27,7 @@ from jaxlint.interp.values import (
     of,
 )
 from jaxlint.kinds import ARRAY, Kind
-from jaxlint.sites import Confidence, Operation
+from jaxlint.sites import Operation
 
 
 def call_library(
@@ -348,6 +348,3 @@ def _dispatched(call: Call, value: Value, boolean: bool) -> Value:
         out = fresh(call, kind, f"{display(call.name)} of a device array stays on the device")
         return replace(out, unknown=value.unknown, boolean=boolean)
     return Value(kind, unknown=value.unknown, boolean=boolean)
-
-
-__all__ = ["Confidence", "apply_effects", "call_library", "chosen", "display", "fresh", "fresh_array", "returned"]

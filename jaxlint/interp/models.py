@@ -35,13 +35,12 @@ class FunctionModel:
     value_shape: Positions = ()
     boolean: bool = False
     handler: str | None = None
-    traces: Positions = ()
 
 
 _KEYS = {
     "names", "returns", "reads", "operation", "deep", "reads_containers", "unless", "only_with", "only_arity",
     "dict_values", "uploads", "upload_operation", "creates", "concrete", "fetches", "value_shape", "boolean", "handler",
-    "traces", "since", "until",
+    "since", "until",
 }  # fmt: skip
 
 
@@ -196,7 +195,6 @@ def _function(name: str, block: dict[str, object], where: str) -> FunctionModel:
         value_shape=_positions(block.get("value_shape")),
         boolean=bool(block.get("boolean", False)),
         handler=None if handler is None else str(handler),
-        traces=_positions(block.get("traces")),
     )
 
 

@@ -2,13 +2,7 @@
 
 from jaxlint.interp.engine import Call, Engine, Frame
 from jaxlint.interp.program import Module, Project
-from jaxlint.interp.values import UNKNOWN, Library, ProjectModule, Value, join, of
-
-
-def is_library(engine: Engine, name: str) -> bool:
-    """True if models speak of the dotted name or of something below its top name, or the project has no such module."""
-    top = name.partition(".")[0]
-    return top in engine.models.libraries
+from jaxlint.interp.values import UNKNOWN, Library, ProjectModule, Value, of
 
 
 def import_module(frame: Frame, name: str) -> Value:
@@ -95,6 +89,3 @@ def star_names(engine: Engine, path: str) -> dict[str, Value]:
 def absolute(module: Module, level: int, name: str) -> str:
     """The absolute name of a relative import."""
     return Project.absolute(module, level, name) if level else name
-
-
-__all__ = ["absolute", "import_from", "import_module", "join", "module_attribute", "star_names"]

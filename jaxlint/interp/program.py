@@ -372,11 +372,6 @@ class Project:
             common += 1
         return (self.module_name(path) == name, common, -len(path))
 
-    def has_package(self, name: str) -> bool:
-        """True if some module of the project lies below the dotted name (a namespace package)."""
-        prefix = name.replace(".", "/") + "/"
-        return any(p.startswith(prefix) or f"/{prefix}" in p for paths in self._by_name.values() for p in paths)
-
     @staticmethod
     def absolute(module: Module, level: int, name: str) -> str:
         """The absolute name that a relative import of `level` dots means inside `module`."""

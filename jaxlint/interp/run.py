@@ -19,35 +19,34 @@ from jaxlint.interp import (
     devices,
     displays,
     effects,
+    entering,
     explicit,
     expressions,
     flow,
     frameworks,
+    gradients,
     guards,
+    imports,
+    loops,
+    operators,
+    patterns,
     standard,
+    subscripts,
     transforms,
     trees,
 )
-from jaxlint.interp.engine import (
-    Activation,
-    ClassRecord,
-    Engine,
-    Frame,
-    GaveUp,
-    GivenUp,
-    Mode,
-    RawSite,
-    State,
-)
+from jaxlint.interp.engine import Engine, Frame, Mode
 from jaxlint.interp.heat import Pace, spread
 from jaxlint.interp.models import Models
-from jaxlint.interp.program import FunctionInfo, Loader, Module, Project, SourceFile
-from jaxlint.interp.values import Class, Function, Origin, Place, of
+from jaxlint.interp.program import FunctionInfo, Loader, Module, Project
+from jaxlint.interp.states import Activation, GaveUp, GivenUp, RawSite, State
+from jaxlint.interp.values import Function, Origin, Place, of
 from jaxlint.sites import Confidence, Heat, Note, Operand, Operation, Site, Span
 
 PARTS = (
     assignment, attributes, calls, classes, comprehensions, concurrency, containers, control, devices, displays,
-    explicit, expressions, flow, frameworks, guards, standard, transforms, trees,
+    explicit, expressions, flow, frameworks, gradients, guards, imports, loops, operators, patterns, standard,
+    subscripts, transforms, trees,
 )  # fmt: skip
 """The modules that register what they hold with the engine."""
 
@@ -82,7 +81,7 @@ def analyse(
     engine = Engine(project, models)
     engine.call = calls.call
     engine.attribute = attributes.attribute
-    engine.subscript = attributes.subscript
+    engine.subscript = subscripts.subscript
     engine.execute = flow.execute
     engine.truth = flow.truth
     engine.make_record = classes.make_record
@@ -161,7 +160,6 @@ def _run_module(engine: Engine, module: Module) -> Activation:
             frame.state.alive = True
             flow.execute(frame, node)
     except Exception as error:  # noqa: BLE001  # likewise for a module's body
-        activation.gave_up = True
         engine.given_up.append(_given_up(module, "<module>", error))
         _stop_running(engine)
     frame.scope.final = {k: replace(v, tokens=frozenset()) for k, v in frame.state.names.items() if "." not in k}
@@ -233,9 +231,9 @@ def _enter_function(frame: Frame, info: FunctionInfo, function: Function) -> Non
     if info.enclosing_class is None:
         made = engine.transformed.get(info.place)
         if made is None:
-            calls.call_unknown_arguments(frame, node, info, function, Mode.OPEN)
+            entering.call_unknown_arguments(frame, node, info, function, Mode.OPEN)
         else:
-            calls.call_transformed_unknown(frame, node, info, function, made)
+            entering.call_transformed_unknown(frame, node, info, function, made)
         return
     for cls, record in list(engine.classes.items()):
         if cls.place != info.enclosing_class or record.scope.number != function.scope:
@@ -245,7 +243,7 @@ def _enter_function(frame: Frame, info: FunctionInfo, function: Function) -> Non
             classes.instantiate_unknown(frame, record.node, cls)
             receivers = classes.receivers(engine, cls)
         for receiver in receivers[:2]:
-            calls.call_method_unknown(frame, node, info, function, of(receiver))
+            entering.call_method_unknown(frame, node, info, function, of(receiver))
 
 
 def _unentered_guards(engine: Engine) -> None:
@@ -393,6 +391,3 @@ def _paces(engine: Engine) -> dict[int, Pace]:
             elif mark == "cold":
                 fixed[activation.number] = Pace.ONCE
     return spread(roots, graph, fixed)
-
-
-__all__ = ["PARTS", "Analysis", "Class", "ClassRecord", "GivenUp", "SourceFile", "analyse"]

@@ -6,15 +6,15 @@ import libcst as cst
 
 from jaxlint.interp import effects, guards
 from jaxlint.interp.assignment import set_attribute
-from jaxlint.interp.calls import call_unknown_arguments, call_with, element_of_mapping
-from jaxlint.interp.classes import mro
+from jaxlint.interp.calls import call_with
 from jaxlint.interp.engine import Argument, Call, Frame, Mode, handler
-from jaxlint.interp.expressions import binary
-from jaxlint.interp.heap import ANY, base_of, element_of, is_container, leaves
+from jaxlint.interp.entering import call_unknown_arguments
+from jaxlint.interp.heap import ANY, base_of, element_of
 from jaxlint.interp.heat import Pace
 from jaxlint.interp.iteration import iterated
 from jaxlint.interp.library import fresh
 from jaxlint.interp.narrowing import is_instance
+from jaxlint.interp.operators import binary
 from jaxlint.interp.values import (
     NONE,
     NOTHING,
@@ -27,7 +27,6 @@ from jaxlint.interp.values import (
     LibraryObject,
     Mapping,
     Method,
-    Moved,
     Partial,
     Property,
     Sequence,
@@ -397,9 +396,6 @@ def _operator(call: Call) -> Value:
     sign = {"add": cst.Add(), "mul": cst.Multiply(), "sub": cst.Subtract(), "matmul": cst.MatrixMultiply()}
     operator = sign.get(call.name.rpartition(".")[2], cst.Add())
     return binary(call.frame, call.node, left, right, operator, (call.node, call.node))
-
-
-__all__ = ["Moved", "constant", "element_of_mapping", "is_container", "leaves", "mro"]
 
 
 def new_list(call: Call, element: Value, name: str = "list") -> Value:

@@ -1,6 +1,5 @@
 """JAX's transforms: what is traced, with which arguments, and where the results live."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import libcst as cst
@@ -8,8 +7,9 @@ import libcst as cst
 from jaxlint.interp import devices, effects
 from jaxlint.interp.calls import call_function, forget_refinements, identify
 from jaxlint.interp.engine import Argument, Arguments, Call, Frame, Mode, handler
-from jaxlint.interp.heap import ANY, element_of, field_names, leaves, moved, read
+from jaxlint.interp.heap import ANY, field_names, moved, read
 from jaxlint.interp.heat import Pace
+from jaxlint.interp.uploads import any_tracer, callee_text, eager_uploads, upload_sites
 from jaxlint.interp.values import (
     NOTHING,
     PYTHON,
@@ -27,7 +27,6 @@ from jaxlint.interp.values import (
     Tuple,
     Value,
     join,
-    join_all,
     of,
 )
 from jaxlint.interp.values import Sequence as ListOf
@@ -76,8 +75,6 @@ def make_transformed(call: Call, transform: str, *names: str) -> Value:
 
 
 _GIVEN = {"in_shardings", "out_shardings"}
-
-
 """Options of which only matters that they are given."""
 
 
@@ -112,16 +109,6 @@ def _shard_map(call: Call) -> Value:
 @handler("vmap")
 def _vmap(call: Call) -> Value:
     return make_transformed(call, "vmap", "in_axes")
-
-
-@handler("grad")
-def _grad(call: Call) -> Value:
-    return make_transformed(call, "grad", "argnums", "has_aux")
-
-
-@handler("value_and_grad")
-def _value_and_grad(call: Call) -> Value:
-    return make_transformed(call, "value_and_grad", "argnums", "has_aux")
 
 
 @handler("wrap")
@@ -283,17 +270,16 @@ def _call_jit(call: Call) -> Value:
         if frame.mode is Mode.EAGER or frame.pace is not Pace.ONCE:
             frame.activation.eager = True
         upload_sites(call, dynamic)
-        _device_moves(call, obj, dynamic)
-    before = set(frame.activation.calls)
+        devices.compiled_call(call, obj, dynamic)
     result = trace(frame, node, obj.function, traced)
     if not frame.staged and not outer:
-        _captured(call, obj, before)
+        _captured(call, obj)
     forget_refinements(frame)
     kind = Kind.TRACER if frame.staged or outer else Kind.DEVICE
     return as_result(frame, node, result, kind, _what(call, obj))
 
 
-def _captured(call: Call, obj: Transformed, before: set[tuple[int, Pace]]) -> None:
+def _captured(call: Call, obj: Transformed) -> None:
     """Note the device arrays that the compiled code closes over: fetched once, when it is compiled."""
     engine = call.engine
     places = {o.place for o in _functions(obj.function)}
@@ -305,7 +291,6 @@ def _captured(call: Call, obj: Transformed, before: set[tuple[int, Pace]]) -> No
         and a.info.place in places
         and a.traced
     ]
-    del before
     seen: set[int] = set()
     found: list[Value] = []
     while todo:
@@ -318,7 +303,7 @@ def _captured(call: Call, obj: Transformed, before: set[tuple[int, Pace]]) -> No
         todo.extend(callee for callee, _ in activation.calls)
     if found:
         operands = [(v, call.node.func if isinstance(call.node, cst.Call) else call.node) for v in found[:1]]
-        effects.record(call.frame, call.node, Operation.CLOSURE, _callee_text(call), operands)
+        effects.record(call.frame, call.node, Operation.CLOSURE, callee_text(call), operands)
 
 
 def _functions(value: Value) -> list[Function]:
@@ -344,11 +329,6 @@ def _what(call: Call, obj: Transformed) -> str:
     return "a compiled function returns device arrays"
 
 
-def any_tracer(frame: Frame, values: Sequence[Value]) -> bool:
-    """True if any array among the values is a tracer for certain."""
-    return any(v.kind.must_be(Kind.TRACER) for value in values for v in leaves(frame.engine.heap, value, 3))
-
-
 def as_result(frame: Frame, node: cst.CSTNode, result: Value, kind: Kind, message: str) -> Value:
     """What a traced body returned, as its caller gets it: all leaves arrays in `kind`."""
     origin = frame.origin(node, message)
@@ -368,42 +348,6 @@ def with_origin(value: Value, origin: Origin, depth: int = 3) -> Value:
             for o in objects
         )
     return replace(value, objects=objects, origin=origin if value.kind & ARRAY else value.origin)
-
-
-def upload_sites(call: Call, arguments: Sequence[Argument]) -> None:
-    """Note host data given to a compiled function: arrays (a site of their own) and scalars."""
-    frame = call.frame
-    hosts: list[Argument] = []
-    scalars: list[Argument] = []
-    for a in arguments:
-        found = [v for v in leaves(frame.engine.heap, a.value) if not (v.const and isinstance(v.const[0], str))]
-        if any(v.kind & Kind.NUMPY and not v.kind & ARRAY for v in found):
-            hosts.append(a)
-        elif any(v.known(Kind.PYTHON) for v in found):
-            scalars.append(a)
-    if hosts:
-        operands = [(Value(Kind.NUMPY, origin=_host_origin(frame, a.value)), a.node) for a in hosts]
-        found = [v for a in hosts for v in leaves(frame.engine.heap, a.value) if v.kind & Kind.NUMPY]
-        sure = max(effects.sureness(v, Kind.NUMPY) for v in found)
-        constant_ = all(devices.invariant(frame, a.node) for a in hosts)
-        operation = Operation.CONSTANT_CALL if constant_ else Operation.COMPILED_CALL
-        effects.record(frame, call.node, operation, _callee_text(call), operands, confidence=sure)
-    elif scalars:
-        operands = [(PYTHON, a.node) for a in scalars]
-        effects.record(frame, call.node, Operation.SCALAR_OPERAND, _callee_text(call), operands)
-
-
-def _callee_text(call: Call) -> str:
-    node = call.node.func if isinstance(call.node, cst.Call) else call.node
-    return call.frame.module.text_of(node, 40)
-
-
-def _host_origin(frame: Frame, value: Value) -> Origin | None:
-    return next((v.origin for v in leaves(frame.engine.heap, value) if v.kind & Kind.NUMPY and v.origin), value.origin)
-
-
-def _device_moves(call: Call, obj: Transformed, arguments: Sequence[Argument]) -> None:
-    devices.compiled_call(call, obj, arguments)
 
 
 @handler("call vmap")
@@ -427,90 +371,9 @@ def _is_none_axis(call: Call, n: int) -> bool:
     return isinstance(axes, tuple) and axes[n] is None
 
 
-def upload_sites_eager(call: Call) -> None:
-    """Note host arrays given to a function that runs op by op on the device."""
-    eager_uploads(call, list(call.arguments))
-
-
-def eager_uploads(call: Call, arguments: Sequence[Argument]) -> None:
-    frame = call.frame
-    if frame.staged or any_tracer(frame, [a.value for a in call.arguments]):
-        return
-    hosts = [a for a in arguments if effects.host_data(frame, a.value) & Kind.NUMPY]
-    if hosts:
-        found = [v for a in hosts for v in leaves(frame.engine.heap, a.value)]
-        operands = [(Value(Kind.NUMPY, origin=a.value.origin), a.node) for a in hosts]
-        effects.upload(frame, call.node, Operation.EAGER_CALL, call.name, operands, found)
-
-
 def outer_kind(call: Call) -> Kind:
     tracer = call.frame.staged or any_tracer(call.frame, [a.value for a in call.arguments])
     return Kind.TRACER if tracer else Kind.DEVICE
-
-
-def _differentiated(call: Call, obj: Transformed) -> tuple[Value, Value]:
-    """The function's result under differentiation and the gradients: the structure of the chosen arguments."""
-    frame = call.frame
-    chosen = obj.option("argnums")
-    wanted = positions(chosen) or frozenset((0,))
-    arguments = []
-    for n, a in enumerate(call.arguments):
-        take = n in wanted and a.keyword is None and not is_static(a.value)
-        arguments.append(replace(a, value=to_tracers(a.value)) if take else a)
-    eager_uploads(call, [a for a, b in zip(call.arguments, arguments, strict=True) if a is not b])
-    mode = frame.mode if frame.mode is not Mode.OPEN else Mode.EAGER
-    concrete = frame.concrete
-    frame.concrete = concrete or not (frame.staged or frame.traced)
-    result = trace(frame, call.node, obj.function, arguments, mode)
-    frame.concrete = concrete
-    kind = outer_kind(call)
-    grads = [
-        moved(a.value, kind, everything=True) for n, a in enumerate(call.arguments) if n in wanted and a.keyword is None
-    ]
-    grads = [Value(kind) if g.is_nothing or (g.unknown and not g.kind) else g for g in grads]
-    gradient = of(Tuple(tuple(grads))) if isinstance(chosen, tuple) and len(grads) > 1 else join_all(grads)
-    gradient = gradient if not gradient.is_nothing else Value(kind)
-    origin = frame.origin(call.node, "gradients are device arrays")
-    return result, with_origin(gradient, origin)
-
-
-@handler("call grad")
-def _call_grad(call: Call) -> Value:
-    obj = transformed_of(call)
-    result, gradient = _differentiated(call, obj)
-    if obj.option("has_aux"):
-        aux = _aux(call.frame, result)
-        return identify(call.frame, call.node, of(Tuple((gradient, _outside(aux, outer_kind(call))))))
-    return identify(call.frame, call.node, gradient)
-
-
-@handler("call value_and_grad")
-def _call_value_and_grad(call: Call) -> Value:
-    obj = transformed_of(call)
-    result, gradient = _differentiated(call, obj)
-    kind = outer_kind(call)
-    value = Value(kind, origin=call.frame.origin(call.node, "value_and_grad returns a device array"))
-    if obj.option("has_aux"):
-        value = of(Tuple((value, _outside(_aux(call.frame, result), kind))))
-    return identify(call.frame, call.node, of(Tuple((value, gradient))))
-
-
-def _aux(frame: Frame, result: Value) -> Value:
-    items = frame.engine.unpack_star(result)
-    if items is not None and len(items) == 2:
-        return items[1]
-    return (
-        Value(Kind.TRACER, unknown=True)
-        if result.unknown or result.is_nothing
-        else element_of(frame.engine.heap, result)
-    )
-
-
-def _outside(value: Value, kind: Kind) -> Value:
-    """A value that left a differentiation: tracers become arrays, host values stay."""
-    if value.unknown and not value.objects:
-        return Value(kind)
-    return moved(value, kind)
 
 
 @handler("call abstract")
@@ -527,20 +390,3 @@ def _eval_shape(call: Call) -> Value:
     arguments = [replace(a, value=to_tracers(a.value)) for a in call.arguments[1:] if not is_static(a.value)]
     result = trace(call.frame, call.node, function or UNKNOWN, arguments)
     return moved(result, Kind.PYTHON, everything=True) if not result.unknown else PYTHON
-
-
-@handler("jvp")
-def _jvp(call: Call) -> Value:
-    primals = call.given(1, "primals")
-    items = call.engine.unpack_star(primals) or (element_of(call.engine.heap, primals),)
-    if call.name.endswith(("vjp", "linearize")):
-        items = tuple(a.value for a in call.arguments[1:] if a.keyword is None)
-    result = trace(
-        call.frame, call.node, call.given(0, "fun"), [Argument(to_tracers(v)) for v in items], call.frame.mode
-    )
-    kind = Kind.TRACER if call.frame.staged else Kind.DEVICE
-    out = Value(kind) if result.unknown or result.is_nothing else moved(result, kind, everything=True)
-    second: Value = out
-    if call.name.endswith(("vjp", "linearize")):
-        second = of(Library("callable device"))
-    return identify(call.frame, call.node, of(Tuple((out, second))))

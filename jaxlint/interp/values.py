@@ -4,11 +4,11 @@ A `Value` stands for all concrete values that an expression may have on the anal
 hashable and free of syntax nodes; mutable contents (of lists, dicts and instances) live in the `Heap`.
 """
 
-import zlib
 from collections.abc import Iterable
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+from jaxlint.interp.hashing import Hashed, keep_hash
 from jaxlint.kinds import ARRAY, NOWHERE, Kind
 
 MAX_ALTERNATIVES = 16
@@ -32,14 +32,6 @@ class Origin:
     guess: bool = False
 
 
-class _Hashed:
-    """A base with room for a hash once computed."""
-
-    __slots__ = ("_depth", "_hash")
-    _depth: int
-    _hash: int
-
-
 MAX_DEPTH = 8
 """How deep values nest; what lies deeper is unknown, so that no program makes values of unbounded size."""
 
@@ -48,7 +40,7 @@ def depth_of(part: object) -> int:
     """How many values lie inside each other in a value, object, tuple or set; remembered, since parts are shared."""
     if isinstance(part, tuple | frozenset):
         return max(map(depth_of, part), default=0)
-    if not isinstance(part, _Hashed):
+    if not isinstance(part, Hashed):
         return 0
     try:
         return part._depth
@@ -60,54 +52,12 @@ def depth_of(part: object) -> int:
         return depth
 
 
-_TEXT_HASHES: dict[str, int] = {}
-
-
-def _stable(part: object) -> int:
-    """A hash that is the same in every process, as Python's own of a string is not: the order in which alternatives are
-    looked at decides which contexts a function gets, and so the findings must not depend on it."""
-    if isinstance(part, str):
-        known = _TEXT_HASHES.get(part)
-        if known is None:
-            known = _TEXT_HASHES[part] = zlib.crc32(part.encode("utf-8", "surrogatepass"))
-        return known
-    if isinstance(part, tuple):
-        out = 0x345678
-        for item in part:
-            out = (out * 1000003 ^ _stable(item)) & 0xFFFFFFFFFFFFFFF
-        return out
-    if isinstance(part, frozenset):
-        return sum(map(_stable, part)) & 0xFFFFFFFFFFFFFFF
-    if isinstance(part, _Hashed | Kind | int | float):
-        return hash(part)
-    return 7 if part is None else _stable(type(part).__name__)
-
-
-def _keep_hash(cls: type) -> type:
-    """Make a frozen dataclass compute its hash once, and alike in every process."""
-    names = tuple(f.name for f in fields(cls) if f.compare) if cls.__dict__.get("__dataclass_fields__") else ()
-    seed = _stable(cls.__name__)
-
-    def kept(self: _Hashed) -> int:
-        try:
-            return self._hash
-        except AttributeError:
-            value = seed
-            for name in names:
-                value = (value * 1000003 ^ _stable(getattr(self, name))) & 0xFFFFFFFFFFFFFFF
-            object.__setattr__(self, "_hash", value)
-            return value
-
-    type.__setattr__(cls, "__hash__", kept)
-    return cls
-
-
 Token = tuple[object, ...]
 """The identity of one array, to know whether its host copy exists already."""
 
 
 @dataclass(frozen=True, slots=True)
-class Value(_Hashed):
+class Value(Hashed):
     """A set of possible values.
 
     `kind`: the places of its arrays and scalars. `objects`: functions, classes, modules, containers, instances that it
@@ -131,11 +81,6 @@ class Value(_Hashed):
         """True of the value of an expression that is never reached: a function that only raises."""
         return not self.kind and not self.objects and not self.unknown
 
-    @property
-    def on_device(self) -> bool:
-        """True if it may itself be a device array."""
-        return bool(self.kind & Kind.DEVICE)
-
     def known(self, kind: Kind) -> bool:
         """True if every alternative is an array or scalar in `kind`."""
         return self.kind.must_be(kind) and not self.unknown and not self.objects
@@ -146,7 +91,7 @@ class Value(_Hashed):
         return not self.kind and not self.unknown and self.objects == frozenset((NULL,))
 
 
-class Object(_Hashed):
+class Object(Hashed):
     """The base of everything that is not a plain array or scalar. Hashes are kept: values nest deeply."""
 
     __slots__ = ()
@@ -308,7 +253,7 @@ for _cls in (
     Value, Null, Function, Method, Class, Instance, ProjectModule, Library, LibraryObject, LibraryMethod, Transformed,
     Partial, Tuple, Sequence, Mapping, Stream, Moved, Super, Property,
 ):  # fmt: skip
-    _keep_hash(_cls)
+    keep_hash(_cls)
 
 NOTHING = Value()
 UNKNOWN = Value(unknown=True)

@@ -1,0 +1,94 @@
+"""Arguments bound to the parameters of a function."""
+
+from jaxlint.interp.engine import Arguments, Frame
+from jaxlint.interp.heap import ANY, KEYS, base_of, element_of, values_of
+from jaxlint.interp.program import FunctionInfo, Parameter
+from jaxlint.interp.values import (
+    NOTHING,
+    UNKNOWN,
+    Function,
+    Mapping,
+    Stream,
+    Tuple,
+    Value,
+    join,
+    of,
+)
+from jaxlint.kinds import Kind
+
+
+def bind(frame: Frame, info: FunctionInfo, function: Function, arguments: Arguments) -> dict[str, Value]:
+    """The values of a function's parameters for these arguments."""
+    bound: dict[str, Value] = {}
+    positional = [p for p in info.parameters if p.kind == "positional"]
+    names = {p.name for p in info.parameters if p.kind in {"positional", "keyword"}}
+    star = next((p for p in info.parameters if p.kind == "star"), None)
+    double = next((p for p in info.parameters if p.kind == "double-star"), None)
+    extra: list[Value] = []
+    extra_known = True
+    leftovers: dict[str, Value] = {}
+    spread: Value | None = None
+    open_keywords = False
+    at = 0
+    for a in arguments:
+        if a.star == "*":
+            element = element_of(frame.engine.heap, a.value)
+            spread = element if spread is None else join(spread, element)
+            extra_known = False
+        elif a.star == "**":
+            open_keywords = True
+            leftovers[ANY] = join(leftovers.get(ANY, NOTHING), element_of_mapping(frame, a.value))
+        elif a.keyword is not None:
+            if a.keyword in names:
+                bound[a.keyword] = a.value
+            else:
+                leftovers[a.keyword] = a.value
+        elif spread is not None:
+            spread = join(spread, a.value)
+        elif at < len(positional):
+            bound[positional[at].name] = a.value
+            at += 1
+        else:
+            extra.append(a.value)
+    for p in info.parameters:
+        if p.kind in {"positional", "keyword"} and p.name not in bound:
+            if spread is not None and p.kind == "positional":
+                bound[p.name] = spread
+            elif open_keywords:
+                default = _default(frame, info, function, p)
+                bound[p.name] = join(default, leftovers.get(ANY, UNKNOWN)) if p.default else UNKNOWN
+            else:
+                bound[p.name] = _default(frame, info, function, p)
+    if star is not None:
+        if extra_known:
+            bound[star.name] = of(Tuple(tuple(extra)))
+        else:
+            element = spread if spread is not None else UNKNOWN
+            for v in extra:
+                element = join(element, v)
+            bound[star.name] = of(Stream(element))
+    if double is not None:
+        mapping = Mapping(info.place, function.scope)
+        for key, value in leftovers.items():
+            frame.engine.heap.write(mapping, key, value)
+        if ANY in leftovers:
+            frame.engine.heap.write(mapping, KEYS, Value(Kind.PYTHON))
+        bound[double.name] = of(mapping)
+    return bound
+
+
+def element_of_mapping(frame: Frame, value: Value) -> Value:
+    """The join of the values of a mapping that is unpacked by ``**``."""
+    out = NOTHING
+    for obj in value.objects:
+        out = join(out, values_of(frame.engine.heap, obj) if isinstance(base_of(obj), Mapping) else UNKNOWN)
+    if value.kind or value.unknown:
+        out = join(out, Value(value.kind, unknown=value.unknown, origin=value.origin))
+    return out
+
+
+def _default(frame: Frame, info: FunctionInfo, function: Function, parameter: Parameter) -> Value:
+    if parameter.default is None:
+        return UNKNOWN
+    default = frame.engine.heap.field(function, f"default {parameter.name}")
+    return UNKNOWN if default is None else default

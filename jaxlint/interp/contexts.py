@@ -1,0 +1,87 @@
+"""Contexts: which activation stands for a call with these arguments."""
+
+from dataclasses import replace
+
+from jaxlint.interp.engine import MAX_CONSTANT_CONTEXTS, MAX_CONTEXTS, MAX_TRACED_CONTEXTS, Engine, Mode
+from jaxlint.interp.program import FunctionInfo
+from jaxlint.interp.states import Activation
+from jaxlint.interp.values import (
+    NOTHING,
+    Function,
+    Value,
+    join,
+    widen,
+)
+
+
+def context_of(
+    engine: Engine,
+    info: FunctionInfo,
+    function: Function,
+    bound: dict[str, Value],
+    mode: Mode,
+    circumstances: tuple[bool, ...],
+    fetched: tuple[str, ...],
+) -> tuple[Activation, dict[str, Value]]:
+    key: tuple[object, ...] = (function, mode, circumstances, fetched, tuple(bound.items()))
+    known = engine.by_key.get(key)
+    if known is not None:
+        if known.running:
+            known.recursive = True
+        return known, bound
+    count = engine.contexts.get(info.place, 0)
+    if count >= MAX_CONSTANT_CONTEXTS:
+        bound = {n: replace(v, const=()) if v.const and v.kind else v for n, v in bound.items()}
+        key = (function, mode, circumstances, fetched, tuple(bound.items()))
+        known = engine.by_key.get(key)
+        if known is not None:
+            return known, bound
+    if count >= (MAX_TRACED_CONTEXTS if mode is Mode.STAGED else MAX_CONTEXTS):
+        return _joined_activation(engine, info, function, bound, mode, circumstances)
+    engine.contexts[info.place] = count + 1
+    activation = _new(engine, info, function)
+    activation.traced = circumstances[0]
+    activation.under_trace = circumstances[0] or circumstances[1]
+    engine.by_key[key] = activation
+    return activation, bound
+
+
+def _new(engine: Engine, info: FunctionInfo, function: Function) -> Activation:
+    scope = engine.new_scope(function.scope, "function")
+    activation = Activation(scope.number, info, info.module)
+    engine.add_activation(activation)
+    return activation
+
+
+def _joined_activation(
+    engine: Engine,
+    info: FunctionInfo,
+    function: Function,
+    bound: dict[str, Value],
+    mode: Mode,
+    circumstances: tuple[bool, ...],
+) -> tuple[Activation, dict[str, Value]]:
+    """The one activation that stands for all further contexts: its parameters are the join of all arguments."""
+    key = (info.place, mode, circumstances, "joined")
+    activation = engine.by_key.get(key)
+    if activation is None:
+        activation = _new(engine, info, function)
+        activation.joined = True
+        activation.traced = circumstances[0]
+        engine.by_key[key] = activation
+    parameters = activation.parameters
+    given = tuple(bound.items())
+    if given in activation.seen:
+        return activation, dict(parameters)
+    activation.seen.add(given)
+    grown = False
+    for name, value in bound.items():
+        old = parameters.get(name, NOTHING)
+        new = join(old, widen(value, 2))
+        if new != old:
+            parameters[name] = new
+            grown = True
+    if grown and not activation.running and activation.growths < 3:
+        activation.growths += 1
+        activation.finished_pass = -1
+    return activation, dict(parameters)

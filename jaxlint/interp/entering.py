@@ -1,0 +1,95 @@
+"""Functions that nobody calls, entered with what annotations and defaults suggest."""
+
+from dataclasses import replace
+
+import libcst as cst
+
+from jaxlint.interp.annotations import annotated
+from jaxlint.interp.calls import call_function
+from jaxlint.interp.engine import (
+    Argument,
+    Engine,
+    Frame,
+    Mode,
+)
+from jaxlint.interp.program import FunctionInfo
+from jaxlint.interp.values import (
+    UNKNOWN,
+    Function,
+    Method,
+    Partial,
+    Property,
+    Stream,
+    Transformed,
+    Value,
+    of,
+)
+
+
+def call_unknown_arguments(frame: Frame, node: cst.CSTNode, info: FunctionInfo, function: Function, mode: Mode) -> None:
+    """Run a function that nobody calls, its parameters as their annotations and defaults suggest."""
+    call_function(frame, node, function, unknown_arguments(frame, info, function), mode=mode)
+
+
+def unknown_arguments(frame: Frame, info: FunctionInfo, function: Function) -> list[Argument]:
+    """Arguments of which only annotations and defaults tell something."""
+    arguments: list[Argument] = []
+    for p in info.parameters:
+        if p.kind in {"positional", "keyword"}:
+            arguments.append(Argument(annotated(frame, info, p, function), None, p.name))
+        elif p.kind == "star":
+            arguments.append(Argument(of(Stream(UNKNOWN)), None, None, "*"))
+    return arguments
+
+
+def call_transformed_unknown(
+    frame: Frame, node: cst.CSTNode, info: FunctionInfo, function: Function, made: Transformed
+) -> None:
+    """Run a compiled or transformed function that nobody calls: its body is traced."""
+    partial = next((o for o in made.function.objects if isinstance(o, Partial)), None)
+    skipped = 0 if partial is None else len(partial.arguments)
+    given = set() if partial is None else {name for name, _ in partial.keywords}
+    arguments = [
+        replace(a, keyword=None) if p.kind == "positional" else a
+        for a, p in zip(unknown_arguments(frame, info, function), info.parameters, strict=False)
+        # What has a default is left to it: a setting that nobody gives is no tracer.
+        if p.default is None and p.name not in given
+    ][skipped:]
+    exact = made if partial is not None else replace(made, function=of(function))
+    before, frame.mode = frame.mode, Mode.OPEN
+    frame.engine.call(frame, node, of(exact), arguments)
+    frame.mode = before
+    frame.activation.eager = False
+    frame.activation.sites.clear()
+
+
+def call_method_unknown(
+    frame: Frame, node: cst.CSTNode, info: FunctionInfo, function: Function, receiver: Value
+) -> None:
+    """Run a method that nobody calls on an instance, its other parameters as their annotations suggest."""
+    bound = frame.engine.attribute(frame, node, receiver, info.name)
+    if any(isinstance(o, Method) and isinstance(o.function, Transformed) for o in bound.objects):
+        before, frame.mode = frame.mode, Mode.OPEN
+        frame.engine.call(frame, node, bound, unknown_arguments(frame, info, function)[1:])
+        frame.mode = before
+        frame.activation.eager = False
+        frame.activation.sites.clear()
+        return
+    static = _is_static(frame.engine, info, function)
+    arguments: list[Argument] = []
+    skipped = static
+    for p in info.parameters:
+        if p.kind in {"positional", "keyword"}:
+            if not skipped:
+                skipped = True
+                arguments.append(Argument(receiver, None, p.name))
+                continue
+            arguments.append(Argument(annotated(frame, info, p, function), None, p.name))
+        elif p.kind == "star":
+            arguments.append(Argument(of(Stream(UNKNOWN)), None, None, "*"))
+    call_function(frame, node, function, arguments, mode=Mode.OPEN)
+
+
+def _is_static(engine: Engine, info: FunctionInfo, function: Function) -> bool:
+    value = engine.scopes[function.scope].names.get(info.name)
+    return value is not None and any(isinstance(o, Property) and o.how == "static" for o in value.objects)

@@ -1,0 +1,119 @@
+"""Differentiation: what a gradient traces, and what comes back of values, gradients and aux."""
+
+from dataclasses import replace
+
+from jaxlint.interp.calls import identify
+from jaxlint.interp.engine import Argument, Call, Frame, Mode, handler
+from jaxlint.interp.heap import element_of, moved
+from jaxlint.interp.transforms import (
+    is_static,
+    make_transformed,
+    outer_kind,
+    positions,
+    to_tracers,
+    trace,
+    transformed_of,
+    with_origin,
+)
+from jaxlint.interp.uploads import eager_uploads
+from jaxlint.interp.values import (
+    Library,
+    Transformed,
+    Tuple,
+    Value,
+    join_all,
+    of,
+)
+from jaxlint.kinds import Kind
+
+
+@handler("grad")
+def _grad(call: Call) -> Value:
+    return make_transformed(call, "grad", "argnums", "has_aux")
+
+
+@handler("value_and_grad")
+def _value_and_grad(call: Call) -> Value:
+    return make_transformed(call, "value_and_grad", "argnums", "has_aux")
+
+
+def _differentiated(call: Call, obj: Transformed) -> tuple[Value, Value]:
+    """The function's result under differentiation and the gradients: the structure of the chosen arguments."""
+    frame = call.frame
+    chosen = obj.option("argnums")
+    wanted = positions(chosen) or frozenset((0,))
+    arguments = []
+    for n, a in enumerate(call.arguments):
+        take = n in wanted and a.keyword is None and not is_static(a.value)
+        arguments.append(replace(a, value=to_tracers(a.value)) if take else a)
+    eager_uploads(call, [a for a, b in zip(call.arguments, arguments, strict=True) if a is not b])
+    mode = frame.mode if frame.mode is not Mode.OPEN else Mode.EAGER
+    concrete = frame.concrete
+    frame.concrete = concrete or not (frame.staged or frame.traced)
+    result = trace(frame, call.node, obj.function, arguments, mode)
+    frame.concrete = concrete
+    kind = outer_kind(call)
+    grads = [
+        moved(a.value, kind, everything=True) for n, a in enumerate(call.arguments) if n in wanted and a.keyword is None
+    ]
+    grads = [Value(kind) if g.is_nothing or (g.unknown and not g.kind) else g for g in grads]
+    gradient = of(Tuple(tuple(grads))) if isinstance(chosen, tuple) and len(grads) > 1 else join_all(grads)
+    gradient = gradient if not gradient.is_nothing else Value(kind)
+    origin = frame.origin(call.node, "gradients are device arrays")
+    return result, with_origin(gradient, origin)
+
+
+@handler("call grad")
+def _call_grad(call: Call) -> Value:
+    obj = transformed_of(call)
+    result, gradient = _differentiated(call, obj)
+    if obj.option("has_aux"):
+        aux = _aux(call.frame, result)
+        return identify(call.frame, call.node, of(Tuple((gradient, _outside(aux, outer_kind(call))))))
+    return identify(call.frame, call.node, gradient)
+
+
+@handler("call value_and_grad")
+def _call_value_and_grad(call: Call) -> Value:
+    obj = transformed_of(call)
+    result, gradient = _differentiated(call, obj)
+    kind = outer_kind(call)
+    value = Value(kind, origin=call.frame.origin(call.node, "value_and_grad returns a device array"))
+    if obj.option("has_aux"):
+        value = of(Tuple((value, _outside(_aux(call.frame, result), kind))))
+    return identify(call.frame, call.node, of(Tuple((value, gradient))))
+
+
+def _aux(frame: Frame, result: Value) -> Value:
+    items = frame.engine.unpack_star(result)
+    if items is not None and len(items) == 2:
+        return items[1]
+    return (
+        Value(Kind.TRACER, unknown=True)
+        if result.unknown or result.is_nothing
+        else element_of(frame.engine.heap, result)
+    )
+
+
+def _outside(value: Value, kind: Kind) -> Value:
+    """A value that left a differentiation: tracers become arrays, host values stay."""
+    if value.unknown and not value.objects:
+        return Value(kind)
+    return moved(value, kind)
+
+
+@handler("jvp")
+def _jvp(call: Call) -> Value:
+    primals = call.given(1, "primals")
+    items = call.engine.unpack_star(primals) or (element_of(call.engine.heap, primals),)
+    if call.name.endswith(("vjp", "linearize")):
+        items = tuple(a.value for a in call.arguments[1:] if a.keyword is None)
+    result = trace(
+        call.frame, call.node, call.given(0, "fun"), [Argument(to_tracers(v)) for v in items], call.frame.mode
+    )
+    kind = Kind.TRACER if call.frame.staged else Kind.DEVICE
+    out = Value(kind) if result.unknown or result.is_nothing else moved(result, kind, everything=True)
+    second: Value = out
+    if call.name.endswith(("vjp", "linearize")):
+        second = of(Library("callable device"))
+    return identify(call.frame, call.node, of(Tuple((out, second))))

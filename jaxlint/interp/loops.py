@@ -1,0 +1,160 @@
+"""Loops: their turns run until nothing new is seen."""
+
+from dataclasses import replace
+
+import libcst as cst
+
+from jaxlint.interp.assignment import assign
+from jaxlint.interp.engine import Frame, statement
+from jaxlint.interp.expressions import note_suspension
+from jaxlint.interp.flow import execute, truth
+from jaxlint.interp.heap import base_of
+from jaxlint.interp.heat import Pace
+from jaxlint.interp.iteration import iterated, loop_pace
+from jaxlint.interp.narrowing import narrow
+from jaxlint.interp.program import bind, children
+from jaxlint.interp.scopes import assign_name
+from jaxlint.interp.values import (
+    PYTHON,
+    UNKNOWN,
+    Mapping,
+    Moved,
+    Value,
+    widen,
+    without_constant,
+)
+from jaxlint.kinds import Kind
+
+MAX_TURNS = 4
+
+
+def _loop(frame: Frame, turn: "Turn") -> None:
+    """Run a loop's turns until nothing new is seen, at most MAX_TURNS; then what is not settled is widened."""
+    breaks, continues = frame.breaks, frame.continues
+    frame.breaks = []
+    head = frame.state.copy()
+    for n in range(MAX_TURNS):
+        frame.state = head.copy()
+        frame.continues = []
+        turn(frame)
+        for state in frame.continues:
+            frame.state.merge(state)
+        if n >= MAX_TURNS - 2:
+            frame.state.names = {k: widen(v) for k, v in frame.state.names.items()}
+        if not head.merge(frame.state):
+            break
+    exit_state = head
+    for state in frame.breaks:
+        exit_state.merge(state)
+    if not exit_state.alive:
+        exit_state = head
+    frame.state = exit_state
+    frame.breaks, frame.continues = breaks, continues
+
+
+class Turn:
+    """One turn of a loop."""
+
+    def __call__(self, frame: Frame) -> None:
+        """Run it in the frame's state."""
+        raise NotImplementedError
+
+
+class _ForTurn(Turn):
+    def __init__(self, node: cst.For, element: Value, pace: Pace) -> None:
+        self.node, self.element, self.pace = node, element, pace
+
+    def __call__(self, frame: Frame) -> None:
+        place = frame.place(self.node)
+        frame.state.fetched = {t for t in frame.state.fetched if t[0] != place}
+        with frame.at_pace(self.pace):
+            assign(frame, self.node.target, self.element)
+            execute(frame, self.node.body)
+
+
+class _WhileTurn(Turn):
+    def __init__(self, node: cst.While, pace: Pace) -> None:
+        self.node, self.pace = node, pace
+
+    def __call__(self, frame: Frame) -> None:
+        with frame.at_pace(self.pace):
+            test = frame.engine.evaluate(frame, self.node.test)
+            truth(frame, self.node.test, test)
+            narrow(frame, self.node.test, positive=True)
+            execute(frame, self.node.body)
+
+
+@statement(cst.For)
+def _for(frame: Frame, node: cst.CSTNode) -> None:
+    assert isinstance(node, cst.For)
+    iterable = frame.engine.evaluate(frame, node.iter)
+    if node.asynchronous is not None:
+        note_suspension(frame, node.iter)
+    token = (frame.place(node), frame.activation.number)
+    element = without_constant(iterated(frame, node.iter, iterable, token))
+    if element.is_nothing:
+        # Nothing is known to be in it yet: a later pass may know more; its body is not dead.
+        element = UNKNOWN if iterable.is_nothing or iterable.unknown else element
+    pace = _marked(frame, node, loop_pace(frame, node.iter, iterable))
+    targets: set[str] = set()
+    bind(node.target, targets)
+    saved = frame.loop_names
+    bound = frame.loop_bound
+    frame.loop_names = saved | targets
+    frame.loop_bound = bound | _bound_in(frame, node)
+    if element.is_nothing and not iterable.is_nothing:
+        element = PYTHON if iterable.kind == Kind.PYTHON else UNKNOWN
+    rekeyed, frame.rekeyed = frame.rekeyed, {}
+    _loop(frame, _ForTurn(node, element, pace))
+    _replace_rekeyed(frame, node)
+    frame.rekeyed = rekeyed
+    frame.loop_names, frame.loop_bound = saved, bound
+    if node.orelse is not None and frame.state.alive:
+        execute(frame, node.orelse.body)
+
+
+def _replace_rekeyed(frame: Frame, node: cst.For) -> None:
+    """After ``for k in m: m[k] = ...`` every value of m is what the loop stored."""
+    for name, value in frame.rekeyed.items():
+        held = frame.state.names.get(name)
+        if held is None or not _mentions(node.iter, name) or len(value.kind) != 1:
+            continue
+        objects = frozenset(
+            Moved(base_of(o), value.kind) if isinstance(base_of(o), Mapping) else o for o in held.objects
+        )
+        kind = value.kind if held.kind else held.kind
+        assign_name(frame, name, replace(held, kind=kind, objects=objects, tokens=frozenset()))
+
+
+def _mentions(root: cst.CSTNode, name: str) -> bool:
+    todo = [root]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, cst.Name) and node.value == name:
+            return True
+        todo.extend(children(node))
+    return False
+
+
+@statement(cst.While)
+def _while(frame: Frame, node: cst.CSTNode) -> None:
+    assert isinstance(node, cst.While)
+    bound = frame.loop_bound
+    frame.loop_bound = bound | _bound_in(frame, node)
+    _loop(frame, _WhileTurn(node, _marked(frame, node, Pace.ONCE if frame.staged else Pace.LOOPED)))
+    frame.loop_bound = bound
+    if isinstance(node.test, cst.Name) and node.test.value == "True" and not frame.state.alive:
+        frame.state.alive = False
+    if node.orelse is not None and frame.state.alive:
+        execute(frame, node.orelse.body)
+
+
+def _bound_in(frame: Frame, node: cst.For | cst.While) -> frozenset[str]:
+    return frame.module.bound_in(node)
+
+
+def _marked(frame: Frame, node: cst.CSTNode, pace: Pace) -> Pace:
+    mark = frame.module.mark_of(node)
+    if mark == "cold":
+        return Pace.ONCE
+    return Pace.LOOPED if mark == "hot" and not frame.staged else pace

@@ -1,0 +1,86 @@
+"""Match: which case a subject takes, and what its pattern binds."""
+
+import libcst as cst
+
+from jaxlint.interp import effects
+from jaxlint.interp.classes import all_fields
+from jaxlint.interp.engine import Frame, statement
+from jaxlint.interp.flow import execute, truth
+from jaxlint.interp.heap import base_of, element_of, read
+from jaxlint.interp.scopes import assign_name
+from jaxlint.interp.values import (
+    NOTHING,
+    UNKNOWN,
+    Instance,
+    Value,
+    join,
+)
+from jaxlint.kinds import ARRAY
+from jaxlint.sites import Operation
+
+
+@statement(cst.Match)
+def _match(frame: Frame, node: cst.CSTNode) -> None:
+    assert isinstance(node, cst.Match)
+    subject = frame.engine.evaluate(frame, node.subject)
+    before = frame.state
+    after = before.copy()
+    after.alive = not any(_catches_all(case) for case in node.cases)
+    for case in node.cases:
+        frame.state = before.copy()
+        _bind_pattern(frame, case.pattern, subject)
+        if case.guard is not None:
+            truth(frame, case.guard, frame.engine.evaluate(frame, case.guard))
+        execute(frame, case.body)
+        after.merge(frame.state)
+    frame.state = after
+
+
+def _catches_all(case: cst.MatchCase) -> bool:
+    return case.guard is None and isinstance(case.pattern, cst.MatchAs) and case.pattern.pattern is None
+
+
+def _bind_pattern(frame: Frame, pattern: cst.MatchPattern, subject: Value) -> None:
+    heap = frame.engine.heap
+    if isinstance(pattern, cst.MatchAs):
+        if pattern.pattern is not None:
+            _bind_pattern(frame, pattern.pattern, subject)
+        if pattern.name is not None:
+            assign_name(frame, pattern.name.value, subject)
+    elif isinstance(pattern, cst.MatchValue):
+        value = frame.engine.evaluate(frame, pattern.value)
+        if (subject.kind | value.kind) & ARRAY:
+            effects.reading(frame, pattern.value, Operation.TRUTH, None, [(subject, pattern.value)])
+    elif isinstance(pattern, cst.MatchOr):
+        for one in pattern.patterns:
+            _bind_pattern(frame, one.pattern, subject)
+    elif isinstance(pattern, cst.MatchList | cst.MatchTuple):
+        items = frame.engine.unpack_star(subject)
+        for n, element in enumerate(pattern.patterns):
+            if isinstance(element, cst.MatchSequenceElement):
+                part = items[n] if items is not None and n < len(items) else element_of(heap, subject)
+                _bind_pattern(frame, element.value, part)
+            elif isinstance(element, cst.MatchStar) and element.name is not None:
+                assign_name(frame, element.name.value, subject)
+    elif isinstance(pattern, cst.MatchMapping):
+        for entry in pattern.elements:
+            key = frame.engine.evaluate(frame, entry.key)
+            _bind_pattern(frame, entry.pattern, frame.engine.subscript(frame, entry.key, subject, key, entry.key))
+    elif isinstance(pattern, cst.MatchClass):
+        for n, positional in enumerate(pattern.patterns):
+            _bind_pattern(frame, positional.value, _nth_field(frame, subject, n))
+        for keyword in pattern.kwds:
+            part = frame.engine.attribute(frame, keyword.pattern, subject, keyword.key.value)
+            _bind_pattern(frame, keyword.pattern, part)
+
+
+def _nth_field(frame: Frame, subject: Value, n: int) -> Value:
+    """The field that the n-th positional pattern of a class means: dataclasses and named tuples in their order."""
+    out = NOTHING
+    for obj in subject.objects:
+        below = base_of(obj)
+        if isinstance(below, Instance):
+            fields = all_fields(frame.engine, below.cls)
+            if n < len(fields):
+                out = join(out, read(frame.engine.heap, obj, fields[n][0]) or UNKNOWN)
+    return UNKNOWN if out.is_nothing else out

@@ -1,0 +1,71 @@
+"""What a call uploads: host data given to compiled functions and to functions that run op by op."""
+
+from collections.abc import Sequence
+
+import libcst as cst
+
+from jaxlint.interp import devices, effects
+from jaxlint.interp.engine import Argument, Call, Frame
+from jaxlint.interp.heap import leaves
+from jaxlint.interp.values import (
+    PYTHON,
+    Origin,
+    Value,
+)
+from jaxlint.kinds import ARRAY, Kind
+from jaxlint.sites import Operation
+
+
+def any_tracer(frame: Frame, values: Sequence[Value]) -> bool:
+    """True if any array among the values is a tracer for certain."""
+    return any(v.kind.must_be(Kind.TRACER) for value in values for v in leaves(frame.engine.heap, value, 3))
+
+
+def upload_sites(call: Call, arguments: Sequence[Argument]) -> None:
+    """Note host data given to a compiled function: arrays (a site of their own) and scalars."""
+    frame = call.frame
+    hosts: list[Argument] = []
+    scalars: list[Argument] = []
+    for a in arguments:
+        found = [v for v in leaves(frame.engine.heap, a.value) if not (v.const and isinstance(v.const[0], str))]
+        if any(v.kind & Kind.NUMPY and not v.kind & ARRAY for v in found):
+            hosts.append(a)
+        elif any(v.known(Kind.PYTHON) for v in found):
+            scalars.append(a)
+    if hosts:
+        operands = [(Value(Kind.NUMPY, origin=_host_origin(frame, a.value)), a.node) for a in hosts]
+        found = [v for a in hosts for v in leaves(frame.engine.heap, a.value) if v.kind & Kind.NUMPY]
+        sure = max(effects.sureness(v, Kind.NUMPY) for v in found)
+        constant_ = all(devices.invariant(frame, a.node) for a in hosts)
+        operation = Operation.CONSTANT_CALL if constant_ else Operation.COMPILED_CALL
+        effects.record(frame, call.node, operation, callee_text(call), operands, confidence=sure)
+    elif scalars:
+        operands = [(PYTHON, a.node) for a in scalars]
+        effects.record(frame, call.node, Operation.SCALAR_OPERAND, callee_text(call), operands)
+
+
+def callee_text(call: Call) -> str:
+    """What the source calls, as a message names it."""
+    node = call.node.func if isinstance(call.node, cst.Call) else call.node
+    return call.frame.module.text_of(node, 40)
+
+
+def _host_origin(frame: Frame, value: Value) -> Origin | None:
+    return next((v.origin for v in leaves(frame.engine.heap, value) if v.kind & Kind.NUMPY and v.origin), value.origin)
+
+
+def upload_sites_eager(call: Call) -> None:
+    """Note host arrays given to a function that runs op by op on the device."""
+    eager_uploads(call, list(call.arguments))
+
+
+def eager_uploads(call: Call, arguments: Sequence[Argument]) -> None:
+    """The same of some of its arguments; nothing where tracers take part."""
+    frame = call.frame
+    if frame.staged or any_tracer(frame, [a.value for a in call.arguments]):
+        return
+    hosts = [a for a in arguments if effects.host_data(frame, a.value) & Kind.NUMPY]
+    if hosts:
+        found = [v for a in hosts for v in leaves(frame.engine.heap, a.value)]
+        operands = [(Value(Kind.NUMPY, origin=a.value.origin), a.node) for a in hosts]
+        effects.upload(frame, call.node, Operation.EAGER_CALL, call.name, operands, found)
