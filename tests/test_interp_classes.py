@@ -407,8 +407,6 @@ CLASSES = {
     """,
 }
 CLASS_GAPS = {
-    "a diamond": "bases are searched depth first, not in Python's order",
-    "super in a diamond": "super goes to the bases of the class, not to the next in Python's order",
     "a property that is set": "the setter of a property is not called",
     "operators": "`in` does not call __contains__",
     "a class in a registry": "an item under a key that is computed is not found under a literal one",

@@ -228,9 +228,6 @@ CALLS = {
 }
 CALL_GAPS = {
     "more callers than contexts, each with another kind of thing": "the context for all others runs anew six times",
-    "nobody calls it, in a function that nobody calls": "what is defined on entering waits for a next pass",
-    "nobody calls it, four functions deep": "what is defined on entering waits for a next pass",
-    "star of keywords, different for two callers": "all callers of a function share one dict of keywords",
 }
 
 VALUES = {

@@ -11,6 +11,7 @@ from jaxlint.interp.expressions import evaluate_index
 from jaxlint.interp.heap import ANY, base_of, element_of, leaves, read
 from jaxlint.interp.scopes import assign_name
 from jaxlint.interp.values import (
+    CALLEE,
     NOTHING,
     UNKNOWN,
     Class,
@@ -199,7 +200,7 @@ def _scope_of(target: Object) -> int | None:
 
 def _made_inside(frame: Frame, start: Frame, target: Object) -> bool:
     scope = _scope_of(target)
-    if scope is None:
+    if scope is None or scope == CALLEE:
         return True
     activations = frame.engine.by_number
     todo, seen = [start.activation.number], set()

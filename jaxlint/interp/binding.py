@@ -1,9 +1,12 @@
 """Arguments bound to the parameters of a function."""
 
+import libcst as cst
+
 from jaxlint.interp.engine import Arguments, Frame
 from jaxlint.interp.heap import ANY, KEYS, base_of, element_of, values_of
 from jaxlint.interp.program import FunctionInfo, Parameter
 from jaxlint.interp.values import (
+    CALLEE,
     NOTHING,
     UNKNOWN,
     Function,
@@ -17,7 +20,9 @@ from jaxlint.interp.values import (
 from jaxlint.kinds import Kind
 
 
-def bind(frame: Frame, info: FunctionInfo, function: Function, arguments: Arguments) -> dict[str, Value]:
+def bind(
+    frame: Frame, node: cst.CSTNode, info: FunctionInfo, function: Function, arguments: Arguments
+) -> dict[str, Value]:
     """The values of a function's parameters for these arguments."""
     bound: dict[str, Value] = {}
     positional = [p for p in info.parameters if p.kind == "positional"]
@@ -68,7 +73,7 @@ def bind(frame: Frame, info: FunctionInfo, function: Function, arguments: Argume
                 element = join(element, v)
             bound[star.name] = of(Stream(element))
     if double is not None:
-        mapping = Mapping(info.place, function.scope)
+        mapping = Mapping(frame.place(node), CALLEE)
         for key, value in leftovers.items():
             frame.engine.heap.write(mapping, key, value)
         if ANY in leftovers:

@@ -132,7 +132,7 @@ def call_function(
     info = engine.by_place.get(function.place)
     if info is None or frame.depth >= MAX_DEPTH:
         return UNKNOWN
-    bound = bind(frame, info, function, arguments)
+    bound = bind(frame, node, info, function, arguments)
     activation, result = run(frame, node, info, function, bound, mode or frame.mode, trace_start=trace_start)
     forget_refinements(frame)
     _carry_fetches(frame, activation, info, bound, arguments)
@@ -224,6 +224,7 @@ def run(
         inherited_guards=len(frame.guards),
         handlers=list(frame.handlers) if guarded else [],
         caller=frame,
+        trying=frame.trying,
         trace_start=trace_start,
         traced=trace_start or frame.traced,
         jit_disabled=frame.jit_disabled,

@@ -23,29 +23,30 @@ from jaxlint.interp.values import (
     of,
 )
 
-MAX_BASES = 24
+MAX_BASES = 128
 
 
 def mro(engine: Engine, cls: Class) -> list[Class | Library]:
-    """The class, its project bases and library bases, depth first without repeats."""
+    """The class, its project bases and library bases, in Python's order."""
     known = engine.bases_of.get(cls)
     if known is not None:
         return known
+    engine.bases_of[cls] = [cls]  # a class that is its own base ends here
+    record = engine.classes.get(cls)
+    bases: list[Class | Library] = []
+    for value in () if record is None else record.bases:
+        bases.extend(o for o in value.objects if isinstance(o, Class | Library))
+    orders: list[list[Class | Library]] = [mro(engine, b) if isinstance(b, Class) else [b] for b in bases]
+    out = engine.bases_of[cls] = [cls, *_merged([*orders, bases])][:MAX_BASES]
+    return out
+
+
+def _merged(orders: list[list[Class | Library]]) -> list[Class | Library]:
+    """Python's merge of the orders of bases; where there is none, the first comes first all the same."""
     out: list[Class | Library] = []
-    todo: list[Object] = [cls]
-    while todo and len(out) < MAX_BASES:
-        obj = todo.pop(0)
-        if isinstance(obj, Class):
-            if obj in out:
-                continue
-            out.append(obj)
-            record = engine.classes.get(obj)
-            if record is not None:
-                bases = [o for b in record.bases for o in b.objects]
-                todo = bases + todo
-        elif isinstance(obj, Library) and obj not in out:
-            out.append(obj)
-    engine.bases_of[cls] = out
+    while orders := [rest for order in orders if (rest := [b for b in order if b not in out])]:
+        later = {b for order in orders for b in order[1:]}
+        out.append(next((order[0] for order in orders if order[0] not in later), orders[0][0]))
     return out
 
 

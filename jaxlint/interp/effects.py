@@ -105,12 +105,30 @@ def forget(frame: Frame, obj: object) -> None:
         frame.state.fetched = {t for t in frame.state.fetched if t[0] != obj}
 
 
-def mark_fetched(frame: Frame, value: Value, node: cst.CSTNode | None = None) -> None:
-    """Remember that the array has a host copy from here on, and the node that fetched it."""
+def mark_fetched(frame: Frame, value: Value, node: cst.CSTNode | None = None, at: cst.CSTNode | None = None) -> None:
+    """Remember that the array has a host copy from here on, and the node that fetched it.
+
+    Of what may be one of several arrays only the name `at` is known to hold a fetched one: it gets an identity of its
+    own.
+    """
+    if not _is_one(value):
+        name = at.value if isinstance(at, cst.Name) else ""
+        if frame.state.names.get(name) == value:
+            token: Token = ("chosen", frame.place(node or at or frame.module.tree))
+            frame.state.names[name] = replace(value, tokens=frozenset((token,)))
+            frame.state.fetched.add(token)
+        return
     frame.state.fetched.update(value.tokens)
     if node is not None:
         for token in value.tokens:
             frame.engine.fetched_at[token] = (frame, node)
+
+
+def _is_one(value: Value) -> bool:
+    """True if the value is one array for certain, or as much of one as a parameter is."""
+    if len(value.tokens) != 1:
+        return not value.tokens
+    return value.kind.must_be(ARRAY) or next(iter(value.tokens))[0] == "parameter"
 
 
 def _note_cached(frame: Frame, leaf: Value) -> None:
@@ -147,7 +165,7 @@ def reading(
     derived = operation is Operation.VALUE_SHAPE  # what is fetched is computed from the operand
     device: list[tuple[Value, cst.CSTNode | None]] = []
     tracers: list[tuple[Value, cst.CSTNode | None]] = []
-    fresh: list[Value] = []
+    fresh: list[tuple[Value, cst.CSTNode | None]] = []
     for value, at in operands:
         if operation in _SHOWING and value.objects:
             value = _shown(frame, node, value)
@@ -164,12 +182,12 @@ def reading(
             elif leaf.kind & Kind.DEVICE:
                 if derived or not is_fetched(frame, leaf.tokens):
                     device.append((leaf, at))
-                    fresh.append(leaf)
+                    fresh.append((leaf, at))
                 else:
                     _note_cached(frame, leaf)
     if not derived:
-        for leaf in fresh:
-            mark_fetched(frame, leaf, node)
+        for leaf, at in fresh:
+            mark_fetched(frame, leaf, node, at)
     if tracers:
         sure = max(sureness(v, Kind.TRACER) for v, _ in tracers)
         record(frame, node, operation, callee, tracers, traced=True, confidence=sure, detail=detail)

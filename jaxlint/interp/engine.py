@@ -64,7 +64,12 @@ Arguments = Sequence[Argument]
 
 @dataclass(slots=True, eq=False)
 class Frame:
-    """The running of an activation."""
+    """The running of an activation.
+
+    `leaving` are the states in which something leaves the try statement that is being run. `trying` counts the try
+    statements with handlers around this place inside the innermost loop, those of callers included. `loops` are the
+    paces at which the loops around this place began, the outermost first.
+    """
 
     engine: "Engine"
     activation: Activation
@@ -81,6 +86,9 @@ class Frame:
     inherited_guards: int = 0
     breaks: list[State] = field(default_factory=list)
     continues: list[State] = field(default_factory=list)
+    leaving: list[State] | None = None
+    trying: int = 0
+    loops: tuple[Pace, ...] = ()
     handlers: list["Handler"] = field(default_factory=list)
     caller: "Frame | None" = None
     trace_start: bool = False

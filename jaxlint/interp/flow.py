@@ -15,8 +15,9 @@ from jaxlint.interp.heap import element_of, is_container, leaves
 from jaxlint.interp.heat import Pace
 from jaxlint.interp.narrowing import narrow
 from jaxlint.interp.operators import binary
+from jaxlint.interp.program import children
 from jaxlint.interp.scopes import assign_name
-from jaxlint.interp.states import GaveUp
+from jaxlint.interp.states import GaveUp, State
 from jaxlint.interp.values import (
     NONE,
     NOTHING,
@@ -49,6 +50,7 @@ def execute(frame: Frame, node: cst.CSTNode) -> None:
 
 def _block(frame: Frame, body: Seq[cst.CSTNode]) -> None:
     before = frame.pace
+    frame.pace = _way_out(frame, body)
     for node in body:
         if not frame.state.alive:
             break
@@ -56,6 +58,29 @@ def _block(frame: Frame, body: Seq[cst.CSTNode]) -> None:
         if isinstance(node, cst.If) and frame.state.alive and not frame.staged and _gates_the_rest(frame, node):
             frame.pace = frame.pace.then(Pace.GATED)
     frame.pace = before
+
+
+def _way_out(frame: Frame, body: Seq[cst.CSTNode]) -> Pace:
+    """The pace of a block: one that ends by leaving its loops runs as often as those loops do, not as their turns."""
+    last = body[-1] if body else None
+    if isinstance(last, cst.SimpleStatementLine | cst.SimpleStatementSuite) and last.body:
+        last = last.body[-1]
+    if not isinstance(last, cst.Break | cst.Return | cst.Raise) or frame.staged or any(map(_continues, body)):
+        return frame.pace
+    if isinstance(last, cst.Raise):
+        return frame.pace if frame.trying else Pace.RAISED
+    if not frame.loops:
+        return frame.pace
+    return frame.loops[-1] if isinstance(last, cst.Break) else frame.loops[0]
+
+
+def _continues(node: cst.CSTNode) -> bool:
+    """True if a turn may end within the statement and another begin."""
+    if isinstance(node, cst.Continue):
+        return True
+    if isinstance(node, cst.For | cst.While | cst.FunctionDef | cst.ClassDef | cst.BaseExpression):
+        return False
+    return any(map(_continues, children(node)))
 
 
 def _gates_the_rest(frame: Frame, node: cst.If) -> bool:
@@ -122,6 +147,13 @@ def _return(frame: Frame, node: cst.CSTNode) -> None:
     if value.kind & ARRAY and effects.is_fetched(frame, value.tokens) and not _is_parameter(value):
         activation.result_fetched = True
     activation.result = join(activation.result, replace(value, tokens=frozenset()) if value.tokens else value)
+    _leave(frame)
+
+
+def _leave(frame: Frame) -> None:
+    """Nothing runs from here on but the handlers and the ends of the try statements around."""
+    if frame.leaving is not None:
+        frame.leaving.append(frame.state.copy())
     frame.state.alive = False
 
 
@@ -134,7 +166,7 @@ def _raise(frame: Frame, node: cst.CSTNode) -> None:
     assert isinstance(node, cst.Raise)
     if node.exc is not None:
         frame.engine.evaluate(frame, node.exc)
-    frame.state.alive = False
+    _leave(frame)
 
 
 @statement(cst.Assert)
@@ -143,7 +175,7 @@ def _assert(frame: Frame, node: cst.CSTNode) -> None:
     truth(frame, node.test, frame.engine.evaluate(frame, node.test))
     if node.msg is not None:
         # Evaluated only on failure, after which nothing is hot.
-        saved, frame.pace = frame.pace, Pace.ONCE
+        saved, frame.pace = frame.pace, frame.pace if frame.trying else Pace.RAISED
         sites, state = dict(frame.activation.sites), frame.state.copy()
         frame.engine.evaluate(frame, node.msg)
         frame.activation.sites, frame.state = sites, state
@@ -161,13 +193,13 @@ def _delete(frame: Frame, node: cst.CSTNode) -> None:
 @statement(cst.Break)
 def _break(frame: Frame, node: cst.CSTNode) -> None:
     frame.breaks.append(frame.state.copy())
-    frame.state.alive = False
+    _leave(frame)
 
 
 @statement(cst.Continue)
 def _continue(frame: Frame, node: cst.CSTNode) -> None:
     frame.continues.append(frame.state.copy())
-    frame.state.alive = False
+    _leave(frame)
 
 
 def truth(frame: Frame, node: cst.CSTNode, value: Value) -> bool | None:
@@ -226,12 +258,16 @@ def _try(frame: Frame, node: cst.CSTNode) -> None:
     frame.handlers.extend(held)
     tolerant = guards.expects_tracers(node)
     frame.tolerant += tolerant
+    outer, frame.leaving = frame.leaving, []
+    frame.trying += bool(node.handlers)
     execute(frame, node.body)
+    frame.trying -= bool(node.handlers)
     frame.tolerant -= tolerant
     if held:
         del frame.handlers[-len(held) :]
     raised = before
-    raised.merge(frame.state)
+    for state in (frame.state, *frame.leaving):
+        raised.merge(state)
     raised.alive = True
     after = frame.state
     if node.orelse is not None and after.alive:
@@ -245,11 +281,26 @@ def _try(frame: Frame, node: cst.CSTNode) -> None:
             assign_name(frame, clause.name.name.value, UNKNOWN)
         execute(frame, clause.body)
         after.merge(frame.state)
-    frame.state = after
+    left, frame.leaving = frame.leaving, outer
+    if outer is not None:
+        outer.extend(left)
     if node.finalbody is not None:
-        alive = frame.state.alive
-        frame.state.alive = True
-        execute(frame, node.finalbody.body)
+        _finally(frame, node.finalbody, after, left)
+    else:
+        frame.state = after
+
+
+def _finally(frame: Frame, node: cst.Finally, after: State, left: Seq[State]) -> None:
+    """Run the end of a try statement: for the ways out of it, and for what goes on behind it."""
+    if left:
+        frame.state = left[0].copy()
+        for state in left[1:]:
+            frame.state.merge(state)
+        execute(frame, node.body)
+    frame.state = after
+    if after.alive or not left:
+        alive, after.alive = after.alive, True
+        execute(frame, node.body)
         frame.state.alive = frame.state.alive and alive
 
 

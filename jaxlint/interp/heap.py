@@ -96,10 +96,10 @@ def _moved_object(obj: Object, kind: Kind, everything: bool, guess: bool) -> Obj
             return Tuple(tuple(moved(v, kind, everything=everything, guess=guess) for v in items))
         case Stream(element):
             return Stream(moved(element, kind, everything=everything, guess=guess))
-        case Moved(base, _, _):
-            return Moved(base, kind, guess)
+        case Moved(base, _, _, numbers):
+            return Moved(base, kind, guess, numbers or everything)
         case Sequence() | Mapping() | Instance() | LibraryObject():
-            return Moved(obj, kind, guess)
+            return Moved(obj, kind, guess, everything)
         case _:
             return obj
 
@@ -110,7 +110,7 @@ def read(heap: Heap, obj: Object, field: str) -> Value | None:
         own = heap.field(obj, field)
         below = read(heap, obj.base, field)
         if below is not None:
-            below = moved(below, obj.kind, everything=_is_leaf(heap, obj.base, field), guess=obj.guess)
+            below = moved(below, obj.kind, everything=obj.numbers and _is_leaf(heap, obj.base, field), guess=obj.guess)
         if own is None or below is None:
             return own if below is None else below
         return join(own, below)

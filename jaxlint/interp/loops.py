@@ -30,8 +30,8 @@ MAX_TURNS = 4
 
 def _loop(frame: Frame, turn: "Turn") -> None:
     """Run a loop's turns until nothing new is seen, at most MAX_TURNS; then what is not settled is widened."""
-    breaks, continues = frame.breaks, frame.continues
-    frame.breaks = []
+    breaks, continues, loops, trying = frame.breaks, frame.continues, frame.loops, frame.trying
+    frame.breaks, frame.loops, frame.trying = [], (*loops, frame.pace), 0
     head = frame.state.copy()
     for n in range(MAX_TURNS):
         frame.state = head.copy()
@@ -49,7 +49,7 @@ def _loop(frame: Frame, turn: "Turn") -> None:
     if not exit_state.alive:
         exit_state = head
     frame.state = exit_state
-    frame.breaks, frame.continues = breaks, continues
+    frame.breaks, frame.continues, frame.loops, frame.trying = breaks, continues, loops, trying
 
 
 class Turn:

@@ -1,7 +1,7 @@
 """The one door of the interpreter: files in, sites out."""
 
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -108,14 +108,24 @@ def _passes(engine: Engine, roots: Sequence[str]) -> list[GivenUp]:
         for module in modules:
             _run_module(engine, module)
         called = {name for m in modules for name in m.called_names}
-        for round_ in (False, True):
+        for spared in (called, set[str]()):
             for module in modules:
-                for info in list(module.definitions):
-                    if (info.name in called) is round_ and info.place not in engine.reached:
+                for info in _unreached(engine, module):
+                    if info.name not in spared:
                         _enter(engine, info, given_up)
         if not engine.heap.changed:
             break
     return list(given_up.values())
+
+
+def _unreached(engine: Engine, module: Module) -> Iterator[FunctionInfo]:
+    """The functions of a module that nothing entered yet, those included that entering the others defines."""
+    at = 0
+    while at < len(module.definitions):
+        info = module.definitions[at]
+        at += 1
+        if info.place not in engine.reached:
+            yield info
 
 
 def _keep_settled(engine: Engine) -> None:

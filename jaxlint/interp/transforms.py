@@ -247,7 +247,9 @@ def _call_jit(call: Call) -> Value:
     static = positions(obj.option("static_argnums")) | positions(obj.option("static_broadcasted_argnums"))
     static_names = names(obj.option("static_argnames"))
     params = parameter_names(frame, obj.function, len(call.arguments) + 8)
-    static_names |= {name for i in static if -len(params) <= i < len(params) and (name := params[i]) is not None}
+    count = sum(name is not None for name in params)
+    static = frozenset(i if i >= 0 else i + count for i in static)
+    static_names |= {name for i in static if 0 <= i < count and (name := params[i]) is not None}
     traced: list[Argument] = []
     dynamic: list[Argument] = []
     for n, a in enumerate(call.arguments):
@@ -267,7 +269,7 @@ def _call_jit(call: Call) -> Value:
     outer = any_tracer(frame, [a.value for a in call.arguments])
     if not frame.staged and not outer:
         # A compiled function may be called from code that is traced itself; in a loop, or from the program, it is not.
-        if frame.mode is Mode.EAGER or frame.pace is not Pace.ONCE:
+        if frame.mode is Mode.EAGER or frame.loops or frame.pace not in {Pace.ONCE, Pace.RAISED}:
             frame.activation.eager = True
         upload_sites(call, dynamic)
         devices.compiled_call(call, obj, dynamic)

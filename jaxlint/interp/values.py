@@ -209,6 +209,10 @@ class Sequence(Object):
     name: str = "list"
 
 
+CALLEE = -1
+"""In place of a scope: the dict of keywords that a call makes for its callee."""
+
+
 @dataclass(frozen=True, slots=True)
 class Mapping(Object):
     """The dicts made at one place; values live in the heap by constant key."""
@@ -226,11 +230,15 @@ class Stream(Object):
 
 @dataclass(frozen=True, slots=True)
 class Moved(Object):
-    """The structure of `base` with its array leaves in another place: the result of device_get, jit, tree.map."""
+    """The structure of `base` with its array leaves in another place: the result of device_get, jit, tree.map.
+
+    `numbers` says that plain numbers moved too.
+    """
 
     base: Object
     kind: Kind
     guess: bool = False
+    numbers: bool = True
 
 
 @dataclass(frozen=True, slots=True)
