@@ -184,7 +184,7 @@ def _packed(flat: np.ndarray, bits: int) -> np.ndarray:
     shifts = np.arange(0, 8, bits, dtype=np.uint8)
     whole = np.zeros((flat.size * bits + 7) // 8 * shifts.size, np.uint8)
     whole[: flat.size] = flat & (2**bits - 1)
-    packed: np.ndarray = np.bitwise_or.reduce(whole.reshape(-1, shifts.size) << shifts, axis=1).astype(np.uint8)
+    packed: np.ndarray = (whole.reshape(-1, shifts.size) << shifts).sum(axis=1, dtype=np.uint8)
     return packed
 
 
