@@ -13,7 +13,7 @@ from typing import NoReturn
 
 from jaxlint import __version__
 from jaxlint.errors import UserError
-from jaxlint.settings import CONFIDENCES, FORMATS, HEATS, Flags, Request
+from jaxlint.settings import BACKENDS, CONFIDENCES, FORMATS, HEATS, Flags, Request
 
 WRONG, BUG, INTERRUPTED = 2, 3, 130
 
@@ -52,7 +52,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(argv: Sequence[str]) -> int:
     arguments = _parser().parse_args(argv)
     if arguments.command is None:
-        raise UserError("say what to do: jaxlint check, jaxlint rule or jaxlint rules (see jaxlint --help)")
+        raise UserError("say what to do: jaxlint check, rule, rules or doctor (see jaxlint --help)")
     # Here and not at the top: this loads libcst, which costs more than all that --version and a wrong flag need.
     from jaxlint import commands
 
@@ -61,6 +61,8 @@ def _run(argv: Sequence[str]) -> int:
             return commands.rule(arguments.code)
         case "rules":
             return commands.rules(arguments.output_format)
+        case "doctor":
+            return commands.doctor(arguments.python)
     return commands.check(_request(arguments))
 
 
@@ -77,6 +79,8 @@ def _parser() -> argparse.ArgumentParser:
     rule.add_argument("code", metavar="CODE", help="a code (JT101) or a name (print-array)")
     rules = commands.add_parser("rules", help="print the table of rules", allow_abbrev=False)
     rules.add_argument("--output-format", choices=("text", "json"), default="text")
+    doctor = commands.add_parser("doctor", help="say which guard backends can serve here", allow_abbrev=False)
+    doctor.add_argument("--python", default="", help="the interpreter to ask (default: as for --confirm)")
     return parser
 
 
@@ -97,6 +101,12 @@ def _add_check(parser: argparse.ArgumentParser) -> None:
     files.add_argument("--config", type=Path, metavar="FILE", help="the configuration file")
     files.add_argument("--isolated", action="store_true", help="read no configuration file")
     files.add_argument("--no-cache", action="store_true", help="accepted for scripts: this version keeps no cache")
+    confirm = parser.add_argument_group("confirm")
+    confirm.add_argument("--confirm", action="store_true", help="execute the findings under JAX's transfer guard")
+    confirm.add_argument("--run", action="append", metavar="COMMAND", help="what to run (default: the pytest suite)")
+    confirm.add_argument("--backend", choices=BACKENDS, help="who asks the guard (default: auto)")
+    confirm.add_argument("--timeout", type=_seconds, metavar="SECONDS", help="for each command (default: 600)")
+    confirm.add_argument("--confirmed-only", action="store_true", help="report the confirmed findings alone")
     output = parser.add_argument_group("output")
     output.add_argument("--output-format", choices=FORMATS, help="the form of the report (default: text)")
     output.add_argument("--output-file", type=Path, metavar="FILE", help="write the report there")
@@ -111,6 +121,8 @@ def _add_check(parser: argparse.ArgumentParser) -> None:
 
 def _request(arguments: argparse.Namespace) -> Request:
     """The arguments of ``check`` as typed data."""
+    if arguments.run and not (arguments.confirm or arguments.confirmed_only):
+        raise UserError("--run names what --confirm runs: give --confirm too")
     flags = Flags(
         select=_items(arguments.select),
         ignore=_items(arguments.ignore),
@@ -123,6 +135,9 @@ def _request(arguments: argparse.Namespace) -> Request:
         min_heat=arguments.min_heat,
         min_confidence=arguments.min_confidence,
         output_format=arguments.output_format,
+        run=tuple(arguments.run or ()),
+        backend=arguments.backend,
+        timeout=arguments.timeout,
         config=arguments.config,
         isolated=arguments.isolated,
     )
@@ -138,6 +153,8 @@ def _request(arguments: argparse.Namespace) -> Request:
         color=arguments.color,
         quiet=arguments.quiet,
         verbose=arguments.verbose,
+        confirm=arguments.confirm or arguments.confirmed_only,
+        confirmed_only=arguments.confirmed_only,
     )
 
 
@@ -146,3 +163,10 @@ def _items(values: Sequence[str] | None) -> tuple[str, ...] | None:
     if values is None:
         return None
     return tuple(item.strip() for value in values for item in value.split(",") if item.strip())
+
+
+def _seconds(text: str) -> float:
+    value = float(text)
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text} is not a number of seconds above zero")
+    return value

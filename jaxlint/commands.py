@@ -7,6 +7,7 @@ import json
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TextIO
 
@@ -14,9 +15,10 @@ from jaxlint import settings as choices
 from jaxlint.check import check_bytes, check_paths, find_files
 from jaxlint.configuration import nearest, shown
 from jaxlint.errors import UserError
-from jaxlint.findings import FileError, Report
+from jaxlint.findings import FileError, Finding, Report, Status
 from jaxlint.inputs import Inputs
 from jaxlint.report import formats, statistics
+from jaxlint.report.progress import Progress
 from jaxlint.report.context import Context, escape, place
 from jaxlint.rulebook import Rule, load_rules
 from jaxlint.selection import enabled
@@ -48,6 +50,8 @@ def check(request: Request) -> int:
         report = check_paths(settings, names, rules=rules, inputs=inputs)
     else:
         report = check_bytes(settings, sys.stdin.buffer.read(), stdin, rules=rules, inputs=inputs)
+    if request.confirm:
+        report = _confirmed(report, rules, inputs, settings, request)
     color = request.output_file is None and _wants_color(request.color, sys.stdout)
     if request.statistics:
         text = statistics.render(report, settings.output_format)
@@ -57,7 +61,47 @@ def check(request: Request) -> int:
     _remark(report, request)
     if report.errors:
         return WRONG
-    return FOUND if report.findings and not request.exit_zero else CLEAN
+    return FOUND if any(map(_counts, report.findings)) and not request.exit_zero else CLEAN
+
+
+def _counts(finding: Finding) -> bool:
+    """True unless the runtime pass refuted the finding."""
+    return finding.verdict is None or finding.verdict.status is not Status.REFUTED
+
+
+def _confirmed(
+    report: Report, rules: Mapping[str, Rule], inputs: Inputs, settings: Settings, request: Request
+) -> Report:
+    """The report with verdicts: the refuted findings last, or the confirmed alone."""
+    from jaxlint.confirm.run import confirm
+
+    progress = Progress(sys.stderr if not request.quiet and sys.stderr and sys.stderr.isatty() else None)
+    locations = {file.path: file.location for file in inputs.files.values() if not file.notebook}
+    executed = confirm(
+        report,
+        rules,
+        {path: location for path, location in locations.items() if path not in inputs.given},
+        settings.confirm,
+        folder=Path.cwd(),
+        progress=progress.show,
+    )
+    progress.end()
+    if not request.quiet:
+        for remark in executed.remarks:
+            _say(remark)
+    findings = executed.report.findings
+    if request.confirmed_only:
+        findings = tuple(f for f in findings if f.verdict and f.verdict.status is Status.CONFIRMED)
+    return replace(executed.report, findings=tuple(sorted(findings, key=lambda finding: not _counts(finding))))
+
+
+def doctor(python: str) -> int:
+    """Prints which guard backends can serve, and why the others can not."""
+    from jaxlint.confirm.doctor import examine
+
+    text, serves = examine(python)
+    _print(text)
+    return CLEAN if serves else WRONG
 
 
 def rule(name: str) -> int:
@@ -167,7 +211,12 @@ def _remark(report: Report, request: Request) -> None:
             _say(f"{place(error.path, error.line, error.column, error.cell)}: not analysed: {error.message}")
     if request.quiet:
         return
-    found = f"{_count(len(report.findings), 'finding')} in {_count(report.files, 'file')}"
+    counted = [finding for finding in report.findings if _counts(finding)]
+    found = f"{_count(len(counted), 'finding')} in {_count(report.files, 'file')}"
+    if request.confirm:
+        statuses = [finding.verdict.status for finding in report.findings if finding.verdict]
+        parts = (f"{statuses.count(status)} {status}" for status in Status if status in statuses)
+        found += f" ({', '.join(parts) or 'nothing to execute'})"
     failed = f", {_count(len(report.errors), 'error')}" if report.errors else ""
     _say(f"{found}{failed}")
 

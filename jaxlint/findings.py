@@ -3,7 +3,7 @@
 import enum
 from dataclasses import dataclass, field
 
-from jaxlint.sites import Confidence, Heat, Note, Span
+from jaxlint.sites import Confidence, Heat, Note, Operation, Span
 
 
 class Direction(enum.StrEnum):
@@ -25,7 +25,10 @@ class Status(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The runtime pass's answer: `evidence` is "guard", "trace", "operation" or None; `bytes` counts what crossed."""
+    """The runtime pass's answer. `evidence` is "guard" (the guard refused it there), "trace" (it was seen to copy there),
+    "error" (JAX raised there), "operation" (the same operation was refused elsewhere) or None. `runs` counts the runs
+    that were judged, `transfers` those that crossed, `bytes` what crossed as far as that is known; `processes` are those
+    of a distributed program that came by; `message` is the guard's, or the reason why there is no answer."""
 
     status: Status
     evidence: str | None = None
@@ -34,6 +37,7 @@ class Verdict:
     transfers: int = 0
     bytes: int = 0
     message: str = ""
+    processes: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +63,8 @@ class Fix:
 @dataclass(frozen=True, slots=True)
 class Finding:
     """A rule's word on a site. `use` is what becomes of a fetched value (shown, decision, stored, host-compute,
-    round-trip) or None; `direction` is None for the JT0xx, JT4xx and JT5xx families."""
+    round-trip) or None; `direction` is None for the JT0xx, JT4xx and JT5xx families; `operation` and `callee` are the
+    site's."""
 
     span: Span
     code: str
@@ -72,6 +77,8 @@ class Finding:
     notes: tuple[Note, ...] = ()
     fix: Fix | None = None
     verdict: Verdict | None = None
+    operation: Operation | None = None
+    callee: str | None = None
 
     @property
     def order(self) -> tuple[str, int, int, int, str]:

@@ -238,6 +238,8 @@ def _finding(rule: Rule, match: Match, site: Site) -> Finding:
         confidence=site.confidence,
         use=rule.use,
         notes=site.notes,
+        operation=site.operation,
+        callee=site.callee,
     )
 
 

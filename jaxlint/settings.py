@@ -36,9 +36,30 @@ class Key:
 
 
 CONFIRM_KEYS = (
-    Key("run", "strings", "Commands that run the program, each a string.", "[]"),
-    Key("backend", "choice", "The guard backend.", '"auto"', BACKENDS),
+    Key(
+        "run",
+        "strings",
+        "Commands that run the program, each a string, split into words as a shell would but run without one. Without "
+        "this key: the project's pytest suite, if it has one.",
+        "[]",
+    ),
+    Key(
+        "backend",
+        "choice",
+        "Who asks the guard: `device` (an accelerator), `virtual` (needs the extra of that name), `sentinel` (serves "
+        "everywhere) or `auto`, the first of them that can.",
+        '"auto"',
+        BACKENDS,
+    ),
     Key("timeout", "seconds", "Seconds that one command may take.", "600"),
+    Key(
+        "python",
+        "string",
+        "The interpreter for `python` in a command. Without this key: the first of the path's and jaxlint's own that "
+        "has JAX.",
+        '""',
+    ),
+    Key("plugin", "string", "The library of another PJRT plugin for the backend `virtual`.", '""'),
 )
 KEYS = (
     Key(
@@ -100,8 +121,7 @@ KEYS = (
     Key(
         "confirm",
         "table",
-        "How findings are to be executed under the guard. This version checks the keys and does not execute anything "
-        "yet.",
+        "How `--confirm` executes findings under the guard.",
         "{}",
         inner=CONFIRM_KEYS,
     ),
@@ -115,6 +135,8 @@ class Confirm:
     run: tuple[str, ...] = ()
     backend: str = "auto"
     timeout: float = 600.0
+    python: str = ""
+    plugin: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +192,9 @@ class Flags:
     min_heat: str | None = None
     min_confidence: str | None = None
     output_format: str | None = None
+    run: tuple[str, ...] = ()
+    backend: str | None = None
+    timeout: float | None = None
     config: Path | None = None
     isolated: bool = False
 
@@ -189,6 +214,8 @@ class Request:
     color: str = "auto"
     quiet: bool = False
     verbose: bool = False
+    confirm: bool = False
+    confirmed_only: bool = False
 
 
 def resolve(flags: Flags, codes: Iterable[str], start: Path) -> Settings:
@@ -228,7 +255,11 @@ def _from_file(found: Configuration, codes: Sequence[str]) -> Settings:
         models=models.values,
         models_place=found.place(("models",)) if models.values else "",
         confirm=Confirm(
-            confirm.strings("run") or (), confirm.choice("backend", BACKENDS, "auto"), confirm.seconds("timeout", 600.0)
+            confirm.strings("run") or (),
+            confirm.choice("backend", BACKENDS, "auto"),
+            confirm.seconds("timeout", 600.0),
+            confirm.string("python", ""),
+            confirm.string("plugin", ""),
         ),
         config=found.path,
     )
@@ -267,6 +298,12 @@ def _with_flags(settings: Settings, flags: Flags, codes: Sequence[str]) -> Setti
         min_heat=Heat[flags.min_heat.upper()] if flags.min_heat else settings.min_heat,
         min_confidence=(Confidence[flags.min_confidence.upper()] if flags.min_confidence else settings.min_confidence),
         output_format=flags.output_format or settings.output_format,
+        confirm=replace(
+            settings.confirm,
+            run=flags.run or settings.confirm.run,
+            backend=flags.backend or settings.confirm.backend,
+            timeout=flags.timeout or settings.confirm.timeout,
+        ),
     )
 
 
@@ -310,6 +347,8 @@ def describe(settings: Settings, codes: Iterable[str]) -> str:
         "confirm.run": _listed(settings.confirm.run),
         "confirm.backend": settings.confirm.backend,
         "confirm.timeout": f"{settings.confirm.timeout:g}",
+        "confirm.python": settings.confirm.python,
+        "confirm.plugin": settings.confirm.plugin,
         "rules in force": _listed(sorted(codes)),
     }
     return "".join(f"{name} = {value}\n" for name, value in rows.items())

@@ -1,0 +1,201 @@
+"""What is run, and how: commands of the user's, each in a process group of its own, with the witness in its Pythons."""
+
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from configparser import ConfigParser, Error
+from dataclasses import dataclass
+from pathlib import Path
+
+from jaxlint import witness
+from jaxlint.errors import UserError
+from jaxlint.witness.plan import VARIABLE
+
+PYTHONS = ("python", "python3", "python.exe")
+# A command that was told to end gets this long before its group is killed.
+GRACE_SECONDS = 3.0
+POLL_SECONDS = 0.1
+SITE = Path(witness.__file__).resolve().parent / "site"
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command: `words` as they are run, `shown` as the user wrote it, `environment` what it adds to ours."""
+
+    words: tuple[str, ...]
+    shown: str
+    environment: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a command ended: its exit status (negative: killed by that signal), or that the time was up."""
+
+    status: int
+    timed_out: bool = False
+
+    @property
+    def trouble(self) -> str:
+        """What to say of an end that was none; empty where the program came to its own end."""
+        if self.timed_out:
+            return "the time was up (--timeout)"
+        if self.status < 0:
+            try:
+                return f"the program was killed by {signal.Signals(-self.status).name}"
+            except ValueError:
+                return f"the program was killed by signal {-self.status}"
+        return ""
+
+
+def parse_command(text: str, python: str) -> Command:
+    """``VAR=1 python train.py --steps 3`` as words, split as a shell would but run without one. `python` stands for the
+    command's own ``python``. UserError where there is nothing to run."""
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise UserError(f'--run "{text}": {str(error).lower()}') from None
+    environment = {}
+    while words and "=" in words[0] and words[0].split("=", 1)[0].isidentifier():
+        name, _, value = words.pop(0).partition("=")
+        environment[name] = value
+    if not words:
+        raise UserError(f'--run "{text}": there is no command to run')
+    if words[0] in PYTHONS:
+        words[0] = python
+    elif words[0] in ("pytest", "py.test"):
+        # The command of that name may belong to another environment than the one that has jax.
+        words[:1] = [python, "-m", "pytest"]
+    elif shutil.which(words[0], path=environment.get("PATH")) is None:
+        raise UserError(f'--run "{text}": "{words[0]}" was not found: name a program, for example "python train.py"')
+    return Command(tuple(words), text, environment)
+
+
+def own_suite(folder: Path) -> str | None:
+    """The command of a project's own pytest suite, if its files say that it has one."""
+    for name, sections in (("pytest.ini", ("pytest",)), ("tox.ini", ("pytest",)), ("setup.cfg", ("tool:pytest",))):
+        parser = ConfigParser(interpolation=None)
+        try:
+            parser.read_string((folder / name).read_text("utf-8"))
+        except (OSError, UnicodeDecodeError, Error):
+            continue
+        if any(parser.has_section(section) for section in sections):
+            return "pytest"
+    try:
+        tools = tomllib.loads((folder / "pyproject.toml").read_text("utf-8")).get("tool", {})
+    except (OSError, ValueError):
+        tools = {}
+    if "pytest" in tools or (folder / "conftest.py").is_file():
+        return "pytest"
+    for name in ("tests", "test"):
+        if any((folder / name).glob("test_*.py")) or any((folder / name).glob("*_test.py")):
+            return "pytest"
+    return None
+
+
+def find_python(wanted: str) -> str:
+    """The interpreter for ``python`` in a command: the configured one, else the first of the path's and our own that
+    has jax. UserError where none has."""
+    if wanted:
+        found = shutil.which(wanted)
+        if found is None:
+            raise UserError(f'confirm.python: "{wanted}" was not found')
+        return found
+    on_path = shutil.which("python") or shutil.which("python3")
+    for candidate in dict.fromkeys(filter(None, (on_path, sys.executable))):
+        if _has_jax(candidate):
+            return candidate
+    raise UserError(
+        "--confirm needs JAX in the Python that runs the program, and neither the `python` of the path nor "
+        "jaxlint's own has it: pip install 'jaxlint[confirm]', or set [tool.jaxlint.confirm] python"
+    )
+
+
+def _has_jax(python: str) -> bool:
+    ask = "import sys, importlib.util as u; sys.exit(u.find_spec('jax') is None)"
+    try:
+        return subprocess.run([python, "-c", ask], capture_output=True, timeout=60, check=False).returncode == 0
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+
+
+def run(
+    command: Command, plan: Path, log: Path, *, folder: Path, timeout: float, tick: Callable[[], None]
+) -> Ended:
+    """Runs a command to its end, its output appended to `log`; `timeout` is in seconds. `tick` is called ten times a
+    second. Its whole process group is gone when this returns, also when it raises."""
+    environment = {**os.environ, **command.environment, VARIABLE: str(plan)}
+    environment["PYTHONPATH"] = os.pathsep.join(filter(None, (str(SITE), environment.get("PYTHONPATH"))))
+    with log.open("ab") as output:
+        output.write(f"$ {command.shown}\n".encode())
+        output.flush()
+        try:
+            process = subprocess.Popen(
+                command.words,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env=environment,
+                cwd=folder,
+                start_new_session=sys.platform != "win32",
+            )
+        except OSError as error:
+            raise UserError(f'--run "{command.shown}": cannot be started: {error.strerror}') from None
+        try:
+            return _awaited(process, timeout, tick)
+        finally:
+            _end_group(process)
+
+
+def _awaited(process: "subprocess.Popen[bytes]", timeout: float, tick: Callable[[], None]) -> Ended:
+    deadline = time.monotonic() + timeout
+    while True:
+        left = deadline - time.monotonic()
+        if left <= 0:
+            return Ended(0, timed_out=True)
+        try:
+            return Ended(process.wait(min(left, POLL_SECONDS)))
+        except subprocess.TimeoutExpired:
+            tick()
+
+
+def _end_group(process: "subprocess.Popen[bytes]") -> None:
+    """Ends what is left of the command: first asked, then killed."""
+    if sys.platform == "win32":
+        if process.poll() is None:
+            subprocess.run(["taskkill", "/F", "/T", "/PID", str(process.pid)], capture_output=True, check=False)
+        process.wait()
+        return
+    if _signal_group(process.pid, signal.SIGTERM):
+        deadline = time.monotonic() + GRACE_SECONDS
+        while time.monotonic() < deadline and _signal_group(process.pid, 0):
+            process.poll()
+            threading.Event().wait(POLL_SECONDS / 2)
+        _signal_group(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def _signal_group(group: int, number: int) -> bool:
+    """False if nothing of the group is left."""
+    try:
+        os.killpg(group, number)
+    except (ProcessLookupError, PermissionError):
+        return False
+    return True
+
+
+def log_tail(log: Path, lines: int) -> Sequence[str]:
+    """The last lines of a log, for the user."""
+    try:
+        with log.open("rb") as file:
+            file.seek(0, os.SEEK_END)
+            file.seek(max(0, file.tell() - 8192))
+            return file.read().decode("utf-8", "replace").splitlines()[-lines:]
+    except OSError:
+        return ()

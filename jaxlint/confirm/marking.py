@@ -1,0 +1,77 @@
+"""From findings to the plan of the witness: which places of which files are watched, and for what."""
+
+import hashlib
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from jaxlint.findings import Finding
+from jaxlint.rulebook import Rule
+from jaxlint.sites import Operation, Span
+from jaxlint.witness.plan import Mark
+
+# What the witness looks for of tracers, beside the classes of jax.errors.
+FORMATTED, LEAKED = "formatted", "leaked"
+LEAKING = (Operation.LEAK, Operation.CACHE)
+# Writers of metrics may fetch by name for whoever calls them: that is a wait all the same.
+ALSO_EXPLICIT = (Operation.METRIC,)
+# What the syntax around an expression does with its value, by operation and callee; all else the expression does itself.
+BY_SYNTAX = {(Operation.TRUTH, None): "truth", (Operation.FORMAT, "f-string"): "field"}
+
+
+@dataclass(frozen=True, slots=True)
+class Marking:
+    """The marks by real path, with the digest of each file's bytes; and the mark of each finding that has one."""
+
+    files: Mapping[str, tuple[Mark, ...]]
+    digests: Mapping[str, str]
+    of_finding: Mapping[int, tuple[str, int]]
+
+
+def mark(findings: Iterable[Finding], rules: Mapping[str, Rule], locations: Mapping[str, Path]) -> Marking:
+    """Marks for the findings that a run can decide. `locations` are the files by shown path; what is not among them (a
+    notebook, standard input) gets no mark. Findings of one place share a mark."""
+    numbers: dict[tuple[str, Span, str], int] = {}
+    wanted: dict[tuple[str, Span, str], list[Finding]] = {}
+    of_finding: dict[int, tuple[str, int]] = {}
+    for index, finding in enumerate(findings):
+        location = locations.get(finding.span.path)
+        if location is None or not is_decidable(finding):
+            continue
+        key = (os.path.realpath(location), finding.span, form(finding))
+        number = numbers.setdefault(key, len(numbers))
+        wanted.setdefault(key, []).append(finding)
+        of_finding[index] = (key[0], number)
+    files: dict[str, list[Mark]] = {}
+    for key, number in numbers.items():
+        files.setdefault(key[0], []).append(_mark(number, key[1], key[2], wanted[key], rules))
+    digests = {path: hashlib.sha256(Path(path).read_bytes()).hexdigest() for path in files}
+    return Marking({path: tuple(marks) for path, marks in files.items()}, digests, of_finding)
+
+
+def is_decidable(finding: Finding) -> bool:
+    """True for what happens when a program runs: transfers, and errors of tracers."""
+    return finding.operation is not None and (finding.direction is not None or finding.code.startswith("JT4"))
+
+
+def form(finding: Finding) -> str:
+    """What runs at the place: the expression's own last step, or what the syntax around it does with its value."""
+    return BY_SYNTAX.get((finding.operation, finding.callee), "operation") if finding.operation else "operation"
+
+
+def _mark(number: int, span: Span, form: str, findings: Iterable[Finding], rules: Mapping[str, Rule]) -> Mark:
+    directions: dict[str, None] = {}
+    raises: dict[str, None] = {}
+    explicit = False
+    for finding in findings:
+        rule = rules[finding.code]
+        if finding.direction is not None:
+            directions[str(finding.direction)] = None
+            explicit |= rule.proof.level == "disallow_explicit" or finding.operation in ALSO_EXPLICIT
+        elif finding.operation in LEAKING:
+            raises[LEAKED] = None
+        else:
+            raises.update(dict.fromkeys(rule.proof.raises or (FORMATTED,)))
+    place = (span.line, span.column, span.end_line, span.end_column)
+    return Mark(number, *place, form, tuple(directions), explicit, tuple(raises))

@@ -1,0 +1,103 @@
+"""The doors through which host code reads a device array, watched: at a marked operation the guard is asked to refuse.
+
+Laid over the doors of whatever backend serves. A fetch at a marked operation is first tried under the guard's
+`disallow`; the refusal is noted and the fetch is done as the program's own level says. Everything else passes as it is.
+"""
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .guard import Guard
+from .marks import Entry, Marks
+
+DIRECTION = "device_to_host"
+FETCHES = ("_single_device_array_to_np_array_did_copy", "_to_np_array_did_copy", "_single_device_array_to_np_array")
+
+
+class _State(threading.local):
+    inside = False
+
+
+def open_doors(marks: Marks, guard: Guard, trusted: Callable[[], bool]) -> None:
+    """Lays the watch over the doors. `trusted` is asked before the first judgement: false if the guard of this process
+    does not refuse what it must."""
+    from jax._src import lib, traceback_util
+
+    traceback_util.register_exclusion(__file__)
+    doors = _Doors(marks, guard, trusted)
+    array: Any = guard.array
+    value = vars(array)["_value"]
+    array._value = property(doors.over(value.fget))
+    for name in (*FETCHES, "copy_to_host_async"):
+        if hasattr(array, name):
+            setattr(array, name, doors.over(getattr(array, name)))
+    modules = [getattr(lib, name) for name in ("_jax", "xla_extension", "xla_client") if hasattr(lib, name)]
+    for module in modules:
+        if hasattr(module, "batched_copy_to_host_async"):
+            setattr(module, "batched_copy_to_host_async", doors.over_many(module.batched_copy_to_host_async))
+    _watch_tracers(marks)
+
+
+class _Doors:
+    def __init__(self, marks: Marks, guard: Guard, trusted: Callable[[], bool]) -> None:
+        self.marks, self.guard, self.trusted, self.state = marks, guard, trusted, _State()
+
+    def over(self, original: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        """A door for one array."""
+
+        def fetch(array: Any) -> Any:
+            return self.judge(lambda: original(array), (array,))
+
+        return fetch
+
+    def over_many(self, original: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        """The door for several arrays at once."""
+
+        def copy(arrays: Sequence[Any]) -> Any:
+            return self.judge(lambda: original(arrays), arrays)
+
+        return copy
+
+    def judge(self, fetch: Callable[[], Any], arrays: Sequence[Any]) -> Any:
+        """The fetch, tried under the guard first if a marked operation asks for it."""
+        if self.state.inside:
+            return fetch()
+        entry = self.marks.active(DIRECTION)
+        if entry is None:
+            return fetch()
+        self.state.inside = True
+        try:
+            return self.tried(entry, fetch, arrays) if self.trusted() else fetch()
+        finally:
+            self.state.inside = False
+
+    def tried(self, entry: Entry, fetch: Callable[[], Any], arrays: Sequence[Any]) -> Any:
+        fresh = [array for array in arrays if self.guard.is_array(array) and array._npy_value is None]
+        try:
+            with self.guard.refuse((DIRECTION,), entry.mark.explicit):
+                result = fetch()
+        except RuntimeError as error:
+            refusal = self.guard.refusal(error)
+            if refusal is None or refusal.direction != DIRECTION:
+                raise
+            size = sum(int(array.nbytes) for array in fresh)
+            self.marks.transferred(entry.seen, "guard", refusal, size)
+            # A level of the program's own may refuse it now as well: then that is what the program gets.
+            return fetch()
+        if fresh:
+            self.marks.passed_explicitly(entry.seen)
+        return result
+
+
+def _watch_tracers(marks: Marks) -> None:
+    from jax._src import core
+
+    for name in ("__repr__", "__str__", "__format__"):
+        original = getattr(core.Tracer, name)
+
+        def formatted(tracer: Any, *rest: Any, original: Callable[..., Any] = original) -> Any:
+            marks.formatted_tracer()
+            return original(tracer, *rest)
+
+        setattr(core.Tracer, name, formatted)

@@ -1,0 +1,180 @@
+"""Asks JAX's own thread-local transfer guard about one operation: by trying it refused, or by reading the guard's log.
+
+Made when jax has been imported; importing this module imports nothing of jax.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from .log import Capture, Logged
+from .plan import Mark
+
+REFUSAL = re.compile(
+    r"(?:[A-Z_]+: )?Disallowed (?P<direction>host-to-device|device-to-host|device-to-device) transfer[^\n]*"
+)
+DIRECTIONS = ("host_to_device", "device_to_device", "device_to_host")
+# A chain of causes longer than this is not followed.
+CHAIN = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """The guard's own words on a transfer that it refused or logged, and the direction with underscores."""
+
+    direction: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """An attempt under the guard: refused (the guard's words), or done (with the result), or neither: it raised."""
+
+    refusal: Refusal | None = None
+    done: bool = False
+    result: Any = None
+
+
+class Watching:
+    """An operation whose transfers are read from the guard's log."""
+
+    def __init__(self, guard: "Guard", mark: Mark, levels: ExitStack) -> None:
+        self.guard, self.mark, self.levels = guard, mark, levels
+
+    def leave(self) -> tuple[Refusal, ...]:
+        """Gives the thread its level back; what the guard logged of the mark's directions."""
+        self.levels.close()
+        lines = self.guard.capture.leave()
+        return tuple(
+            Refusal(line.direction, f"{line.direction.replace('_', '-')} transfer: {line.what}".rstrip(": "))
+            for line in lines
+            if line.direction in self.mark.directions
+        )
+
+
+class Guard:
+    """The guard of the jax that is imported in this process."""
+
+    def __init__(self, folder: str) -> None:
+        import jax
+        from jax._src.array import ArrayImpl
+        from jax._src.lib import guard_lib
+
+        self.jax, self.array, self.library = jax, ArrayImpl, guard_lib
+        levels = guard_lib.TransferGuardLevel
+        self.silent = {None, levels.ALLOW, levels.LOG}
+        self.strictest = levels.DISALLOW_EXPLICIT
+        self.compiled: type = type(jax.jit(len))
+        self.capture = Capture(folder)
+        self.reads_log: bool | None = None
+
+    def is_array(self, value: object) -> bool:
+        """True for a device array, not for a tracer."""
+        return isinstance(value, self.array)
+
+    def level(self, direction: str) -> object:
+        """The level of this thread in a direction: its own, else the process's."""
+        own = getattr(self.library.thread_local_state(), direction)
+        return own if own is not None else getattr(self.library.global_state(), direction)
+
+    @contextmanager
+    def refuse(self, directions: Sequence[str], explicit: bool) -> Iterator[None]:
+        """Transfers in these directions raise in this thread. A stricter level of the program's own is left."""
+        with ExitStack() as levels:
+            for direction in directions:
+                if self.level(direction) != self.strictest:
+                    self.enter(levels, direction, "disallow", explicit)
+            yield
+
+    def enter(self, levels: ExitStack, direction: str, level: str, explicit: bool) -> None:
+        """Enters a level by jax's own context manager: one that the operation enters itself then gives it back."""
+        guard = getattr(self.jax, f"transfer_guard_{direction}")
+        levels.enter_context(guard(f"{level}_explicit" if explicit else level))
+
+    def attempt(self, mark: Mark, call: Callable[[], Any]) -> Tried:
+        """Calls under the guard of the mark's directions, fetches apart, which the doors judge. What it raises besides
+        a refusal is dropped: the call is made again by the program and raises there."""
+        directions = [direction for direction in mark.directions if direction != "device_to_host"]
+        try:
+            with self.refuse(directions, mark.explicit):
+                return Tried(done=True, result=call())
+        except Exception as error:
+            refusal = self.refusal(error)
+            return Tried(refusal if refusal is not None and refusal.direction in directions else None)
+
+    def watch(self, mark: Mark) -> Watching | None:
+        """Lets the guard log the mark's transfers in this thread; None where that can not be read."""
+        if self.reads_log is None:
+            self.reads_log = self._reads_log()
+        if not self.reads_log:
+            return None
+        levels = ExitStack()
+        try:
+            self.capture.enter()
+        except OSError:
+            return None
+        for direction in mark.directions:
+            if direction != "device_to_host" and self.level(direction) in self.silent:
+                self.enter(levels, direction, "log", mark.explicit)
+        return Watching(self, mark, levels)
+
+    def _reads_log(self) -> bool:
+        import numpy
+
+        try:
+            self.capture.enter()
+        except OSError:
+            return False
+        lines: tuple[Logged, ...] = ()
+        try:
+            with self.jax.transfer_guard_host_to_device("log"):
+                self.jax.numpy.asarray(numpy.zeros(1, numpy.float32))
+        finally:
+            lines = self.capture.leave()
+        return bool(lines)
+
+    def refusal(self, error: BaseException) -> Refusal | None:
+        """The guard's refusal in an error or in what caused it. Reads texts that the error holds, formats nothing."""
+        seen: BaseException | None = error
+        for _ in range(CHAIN):
+            if seen is None:
+                return None
+            text = seen.args[0] if seen.args else None
+            if isinstance(seen, RuntimeError) and type(text) is str and (found := REFUSAL.match(text)):
+                return Refusal(found["direction"].replace("-", "_"), found[0].removeprefix("INVALID_ARGUMENT: "))
+            seen = seen.__cause__ or seen.__context__
+        return None
+
+    def first_line(self, error: BaseException) -> str:
+        """The first line of the text that an error of jax was made with."""
+        text = error.args[0] if error.args else None
+        return text.strip().split("\n", 1)[0] if type(text) is str else ""
+
+    def is_repeatable(self, function: object, args: tuple[object, ...], kwargs: Mapping[str, object]) -> bool:
+        """True if calling twice does what calling once does: a compiled function that needs no tracing now, a function
+        of jax that is given no function, an operator between arrays and numbers."""
+        if isinstance(function, self.compiled):
+            wrapped = getattr(function, "__wrapped__", None)
+            if not _of_jax(wrapped):
+                size = getattr(function, "_cache_size", None)
+                return callable(size) and bool(size())
+        elif getattr(function, "__module__", None) in ("_operator", "operator"):
+            return any(self.is_array(arg) for arg in args) and all(_is_plain(arg) or self.is_array(arg) for arg in args)
+        elif not (_of_jax(function) or self.is_array(getattr(function, "__self__", None))):
+            return False
+        return not any(_is_function(value) for value in (*args, *kwargs.values()))
+
+
+def _of_jax(function: object) -> bool:
+    module = getattr(function, "__module__", None)
+    return type(module) is str and (module == "jax" or module.startswith(("jax.", "jaxlib.")))
+
+
+def _is_function(value: object) -> bool:
+    return callable(value) and not isinstance(value, type)
+
+
+def _is_plain(value: object) -> bool:
+    return isinstance(value, (int, float, complex)) or type(value).__module__ == "numpy"

@@ -1,0 +1,265 @@
+"""What instrumented code calls: it keeps, for each thread, the marked operations that are running now.
+
+Only the doors (`doors`) and `attempt` touch the guard, and only while a marked operation runs. Until jax is imported
+there is nothing to ask, and a mark merely counts.
+
+A mark that an exception ended has no `end`. It is told by its frame: whoever reads the list believes an entry only if
+its frame is still running, and `raised` drops those that are over.
+"""
+
+import builtins
+import functools
+import operator
+import sys
+import threading
+from collections.abc import Callable
+from types import CodeType, FrameType
+from typing import Any
+
+from . import rewrite
+from .guard import Guard, Refusal, Watching
+from .leaks import Leaks
+from .plan import Mark, Plan
+from .records import Crossing, Recorder, Seen
+
+# Judged at each of the first runs, then at those whose number is a power of two: an attempt costs far more than a run.
+JUDGED_FIRST = 16
+# Beside the classes of jax.errors, what a mark may look for of tracers.
+FORMATTED, LEAKED = "formatted", "leaked"
+
+
+class Entry:
+    """A marked operation that runs: the mark, the frame that it runs in, and the reading of the guard's log, if any."""
+
+    __slots__ = ("code", "frame", "mark", "seen", "watching")
+
+    def __init__(self, mark: Mark, seen: Seen, frame: FrameType) -> None:
+        # No reference to the frame: it would keep the user's variables alive.
+        self.mark, self.seen, self.frame, self.code = mark, seen, id(frame), frame.f_code
+        self.watching: Watching | None = None
+
+
+class _Thread(threading.local):
+    def __init__(self) -> None:
+        self.entries: list[Entry] = []
+
+
+class Marks:
+    """The marks of a plan in this process."""
+
+    def __init__(self, plan: Plan, recorder: Recorder) -> None:
+        self.recorder = recorder
+        self.marks = {mark.number: mark for marks in plan.files.values() for mark in marks}
+        self.seen = recorder.seen
+        self.seen.update({number: Seen(number) for number in self.marks})
+        self.logged = {
+            number for number, mark in self.marks.items() if {"host_to_device", "device_to_device"} & {*mark.directions}
+        }
+        self.leaking = {number for number, mark in self.marks.items() if LEAKED in mark.raises}
+        self.leaks = Leaks()
+        self.guard: Guard | None = None
+        self.thread = _Thread()
+
+    def install(self) -> None:
+        """Puts the functions that instrumented code calls among the builtins."""
+        for name, value in (
+            (rewrite.BEGIN, self.begin), (rewrite.END, self.end), (rewrite.TRUTH, self.truth),
+            (rewrite.ATTEMPT, self.attempt), (rewrite.RAISED, self.raised), (rewrite.FORMAT, format),
+            (rewrite.OPERATOR, operator), ("__jaxlint_repr__", repr), ("__jaxlint_str__", str),
+            ("__jaxlint_ascii__", ascii),
+        ):  # fmt: skip
+            setattr(builtins, name, value)
+
+    def begin(self, number: int, value: Any, /) -> Any:
+        """The operation of a mark is next; `value` is its last operand and is given back."""
+        entry = self._enter(number, sys._getframe(1))
+        if number in self.logged:
+            self._watch(entry)
+        else:
+            self._count(entry.seen)
+        if self.leaks.pending or number in self.leaking:
+            self._look_for_leaks(number, value)
+        return value
+
+    def end(self, number: int, value: Any, /) -> Any:
+        """The operation of a mark is over; `value` is its result and is given back."""
+        entries = self.thread.entries
+        while entries:
+            entry = entries.pop()
+            if entry.watching is not None:
+                self._unwatch(entry)
+            if entry.mark.number == number:
+                break
+        return value
+
+    def truth(self, number: int, value: Any, /) -> Any:
+        """The truth of `value` is asked for next. It is asked here first: then the array is fetched, and asking again
+        costs nothing. What has no truth says so where the program asks. Gives `value` back."""
+        frame = sys._getframe(1)
+        entry = self._enter(number, frame)
+        self._count(entry.seen)
+        if self.guard is None or not self.guard.is_array(value):
+            # The entry stays: if the truth of a tracer raises, `raised` finds it.
+            return value
+        try:
+            bool(value)
+        except Exception:  # the program will meet it again, in its own frame
+            return value
+        finally:
+            self.end(number, None)
+        return value
+
+    def attempt(self, number: int, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Callable[[], Any]:
+        """The function is called next. If that can be repeated it is tried here, under the guard; what is given back
+        yields the result, or calls the function where the program stands."""
+        entry = self._enter(number, sys._getframe(1))
+        guard, seen = self.guard, entry.seen
+        if not callable(function):
+            return function
+        call = functools.partial(function, *args, **kwargs)
+        if guard is None:
+            self._count(seen)
+            return call
+        if not self._is_due(seen):
+            return call
+        if not guard.is_repeatable(function, args, kwargs):
+            self._watch(entry)
+            return call
+        tried = guard.attempt(entry.mark, call)
+        self._count(seen)
+        if tried.refusal is not None:
+            self.transferred(seen, "guard", tried.refusal)
+        if tried.done:
+            return lambda: tried.result
+        return call
+
+    def raised(self) -> None:
+        """An exception leaves the statement that holds marks: drops those that it ended."""
+        error, frame = sys.exc_info()[1], sys._getframe(1)
+        running = _running(frame.f_back)
+        entries = self.thread.entries
+        top: Entry | None = None
+        while entries and (entries[-1].frame, entries[-1].code) not in running:
+            entry = entries.pop()
+            if entry.watching is not None:
+                self._unwatch(entry)
+            if entry.frame == id(frame) and top is None:
+                top = entry
+        if error is not None and top is not None:
+            self._raised_at(top, error)
+
+    def active(self, direction: str) -> Entry | None:
+        """The innermost marked operation of this thread that is judged in a direction and still runs."""
+        entries = self.thread.entries
+        if not entries:
+            return None
+        running = _running(sys._getframe(1))
+        for entry in reversed(entries):
+            if direction in entry.mark.directions and (entry.frame, entry.code) in running:
+                return entry
+        return None
+
+    def transferred(self, seen: Seen, evidence: str, what: Refusal, size: int = 0) -> None:
+        """A transfer at a mark, of `size` bytes (0: not known)."""
+        crossing = seen.crossings.setdefault(what.direction, Crossing())
+        crossing.transfers += 1
+        crossing.bytes += size
+        if not crossing.evidence or (crossing.evidence == "trace" and evidence == "guard"):
+            crossing.evidence, crossing.message = evidence, what.message
+            crossing.thread = threading.current_thread().name
+            self.recorder.tell_seen(seen)
+
+    def passed_explicitly(self, seen: Seen) -> None:
+        """A fetch at a mark that the program asked for by name."""
+        seen.explicit += 1
+
+    def after_fork(self) -> None:
+        """In a forked child nothing of the parent's runs."""
+        self.thread = _Thread()
+        if self.guard is not None:
+            self.guard.capture.forget()
+
+    def finish(self) -> None:
+        """At the end of the process: the last word on each mark, and which process of a distributed program this is."""
+        distributed = sys.modules.get("jax._src.distributed")
+        if distributed is not None and distributed.global_state.process_id:
+            self.recorder.tell(process=distributed.global_state.process_id)
+        if getattr(sys, "last_type", None) is not None and "_pytest" not in sys.modules:
+            self.recorder.tell(crashed=sys.last_type.__name__)
+        self._settle_leaks()
+        self.recorder.tell_all()
+
+    def _enter(self, number: int, frame: FrameType) -> Entry:
+        entries = self.thread.entries
+        if entries and entries[-1].frame == id(frame):
+            # In one frame operations do not overlap: that one was ended by an exception that nobody told of.
+            self.end(entries[-1].mark.number, None)
+        entry = Entry(self.marks[number], self.seen[number], frame)
+        entries.append(entry)
+        return entry
+
+    def _count(self, seen: Seen) -> None:
+        seen.runs += 1
+        if seen.runs >= seen.next_line:
+            self.recorder.tell_seen(seen)
+
+    def _is_due(self, seen: Seen) -> bool:
+        seen.calls += 1
+        return seen.calls <= JUDGED_FIRST or seen.calls & (seen.calls - 1) == 0
+
+    def _watch(self, entry: Entry) -> None:
+        if self.guard is None or not self._is_due(entry.seen):
+            return
+        entry.watching = self.guard.watch(entry.mark)
+        if entry.watching is not None:
+            self._count(entry.seen)
+
+    def _unwatch(self, entry: Entry) -> None:
+        watching, entry.watching = entry.watching, None
+        assert watching is not None
+        for line in watching.leave():
+            self.transferred(entry.seen, "trace", line)
+
+    def _raised_at(self, entry: Entry, error: BaseException) -> None:
+        guard = self.guard
+        if guard is None:
+            return
+        refusal = guard.refusal(error)
+        if refusal is not None and refusal.direction in entry.mark.directions:
+            self.transferred(entry.seen, "guard", refusal)
+            return
+        names = {kind.__name__ for kind in type(error).__mro__ if kind.__module__.startswith("jax")}
+        if names & {*entry.mark.raises} and not entry.seen.raised:
+            self._tell_raised(entry.seen, type(error).__name__, guard.first_line(error))
+
+    def formatted_tracer(self) -> None:
+        """A tracer was formatted: at a mark that says so, this is what was looked for."""
+        entries = self.thread.entries
+        if not entries or FORMATTED not in entries[-1].mark.raises or entries[-1].seen.raised:
+            return
+        if (entries[-1].frame, entries[-1].code) in _running(sys._getframe(1)):
+            self._tell_raised(entries[-1].seen, FORMATTED, "a tracer was formatted here, not a value")
+
+    def _tell_raised(self, seen: Seen, what: str, said: str) -> None:
+        seen.raised, seen.said = what, said
+        self.recorder.tell_seen(seen)
+
+    def _look_for_leaks(self, number: int, value: object) -> None:
+        if self.leaks.pending:
+            self._settle_leaks()
+        if number in self.leaking and not self.seen[number].raised:
+            self.leaks.note(number, value)
+
+    def _settle_leaks(self) -> None:
+        for number, message in self.leaks.found():
+            seen = self.seen[number]
+            if not seen.raised:
+                self._tell_raised(seen, LEAKED, message)
+
+
+def _running(frame: FrameType | None) -> set[tuple[int, CodeType]]:
+    running = set()
+    while frame is not None:
+        running.add((id(frame), frame.f_code))
+        frame = frame.f_back
+    return running

@@ -1,0 +1,72 @@
+"""What the checked program is watched for: marks at places of its files, as the parent process wrote them down."""
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+# The environment variable that names the file of a plan; every Python that inherits it is watched.
+VARIABLE = "JAXLINT_WITNESS"
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A place to watch: lines and columns from 1, columns in characters, end exclusive. `form` says what runs there:
+    "operation" (the expression's own last step), "truth" (the truth of the expression), "field" (the formatting of an
+    f-string's field). `directions` are those of the transfer guard, each judged by `explicit` (explicit transfers are
+    refused as well) or not; `raises` are the names of ``jax.errors`` classes that are looked for instead."""
+
+    number: int
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    form: str
+    directions: tuple[str, ...]
+    explicit: bool
+    raises: tuple[str, ...]
+
+    @property
+    def place(self) -> tuple[int, int, int, int]:
+        """The place alone, as a key."""
+        return (self.line, self.column, self.end_line, self.end_column)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """`files` maps a real path to its marks; `digests` to the SHA-256 of the text that they were made for. `records` is
+    the folder that answers go to, `cache` one that outlives the run, `backend` the one asked for."""
+
+    files: Mapping[str, tuple[Mark, ...]]
+    digests: Mapping[str, str]
+    records: str
+    cache: str
+    backend: str
+    leaks: bool = False
+
+    def marks(self, path: str) -> tuple[Mark, ...]:
+        """The marks of a file, by any path that leads there; none for what is not a file of the plan."""
+        return self.files.get(os.path.realpath(path), ())
+
+
+def read_plan(path: str) -> Plan:
+    """Reads what `write_plan` wrote. OSError or ValueError where that is not so."""
+    data = json.loads(Path(path).read_text("utf-8"))
+    files = {
+        name: tuple(
+            Mark(*mark[:6], tuple(mark[6]), mark[7], tuple(mark[8])) for mark in marks
+        )
+        for name, marks in data["files"].items()
+    }
+    return Plan(files, data["digests"], data["records"], data["cache"], data["backend"], data["leaks"])
+
+
+def write_plan(plan: Plan, path: str) -> None:
+    """Writes a plan as JSON."""
+    files = {
+        name: [[m.number, *m.place, m.form, m.directions, m.explicit, m.raises] for m in marks]
+        for name, marks in plan.files.items()
+    }
+    data = {"files": files, "digests": dict(plan.digests), "records": plan.records, "cache": plan.cache}
+    Path(path).write_text(json.dumps({**data, "backend": plan.backend, "leaks": plan.leaks}), "utf-8")

@@ -1,0 +1,92 @@
+"""What was seen at each mark, and how it is told to the parent process: JSON lines, one file a process.
+
+Lines are cumulative: the last one about a mark counts. One is written when a mark is first run and first decided, when
+its count doubles and at the end, so that little is lost if the process is killed. The file is opened for each line: a
+program that closes or counts its descriptors sees none of it.
+"""
+
+import json
+import os
+import threading
+from dataclasses import asdict, dataclass, field
+
+_open, _write, _close = os.open, os.write, os.close
+
+
+@dataclass(slots=True)
+class Crossing:
+    """Transfers in one direction at a mark: how many, of how many bytes, by what evidence the first was known, the
+    guard's message and the thread of that one."""
+
+    transfers: int = 0
+    bytes: int = 0
+    evidence: str = ""
+    message: str = ""
+    thread: str = ""
+
+
+@dataclass(slots=True)
+class Seen:
+    """What a mark has seen: how often it was run (`calls`) and judged (`runs`), what crossed unasked in which direction,
+    how often something crossed that was asked for by name, the class of ``jax.errors`` raised there and its text."""
+
+    number: int
+    calls: int = 0
+    runs: int = 0
+    explicit: int = 0
+    raised: str = ""
+    said: str = ""
+    crossings: dict[str, Crossing] = field(default_factory=dict)
+    next_line: int = 1
+
+    def forget(self) -> None:
+        """As if nothing had run."""
+        self.calls = self.runs = self.explicit = 0
+        self.raised = self.said = ""
+        self.crossings, self.next_line = {}, 1
+
+
+class Recorder:
+    """Writes records of this process; after a fork the child's go to a file of its own, from nought."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+        self.seen: dict[int, Seen] = {}
+        self.lock = threading.Lock()
+        self.begin()
+
+    def begin(self) -> None:
+        """A new file, named by the process."""
+        self.path = os.path.join(self.folder, f"{os.getpid()}-{os.urandom(4).hex()}.jsonl")
+        self.lock = threading.Lock()
+
+    def after_fork(self) -> None:
+        """In the child: nothing that the parent saw is told twice."""
+        for seen in self.seen.values():
+            seen.forget()
+        self.begin()
+
+    def tell(self, **what: object) -> None:
+        """Appends one line; a folder that is gone or full loses it silently, the program goes on."""
+        data = (json.dumps(what) + "\n").encode()
+        with self.lock:
+            try:
+                descriptor = _open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+                try:
+                    _write(descriptor, data)
+                finally:
+                    _close(descriptor)
+            except OSError:
+                return
+
+    def tell_seen(self, seen: Seen) -> None:
+        """One mark, as it stands."""
+        seen.next_line = 2 * seen.runs
+        told = asdict(seen)
+        self.tell(**{name: told[name] for name in ("number", "runs", "explicit", "raised", "said", "crossings")})
+
+    def tell_all(self) -> None:
+        """Every mark that ran."""
+        for seen in self.seen.values():
+            if seen.runs or seen.crossings or seen.raised:
+                self.tell_seen(seen)

@@ -1,0 +1,201 @@
+"""The start of the witness in a Python process: which modules are instrumented, and how, and when a backend starts.
+
+Called while Python itself starts, before any of the user's code. Nothing is imported here that the program might yet
+configure: jax is awaited, never fetched.
+"""
+
+import ast
+import atexit
+import hashlib
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import os
+import sys
+from collections.abc import Callable, Sequence
+from types import CodeType, ModuleType
+from typing import Any
+
+from . import script
+from .backends import Backends
+from .marks import Marks
+from .plan import VARIABLE, Plan, read_plan
+from .records import Recorder
+from .rewrite import instrument
+
+SELF = __package__ or ""
+
+
+def start() -> None:
+    """Reads the plan that the environment names, if it does, and puts the witness in place."""
+    path = os.environ.get(VARIABLE)
+    if not path:
+        return
+    try:
+        plan = read_plan(path)
+    except (OSError, ValueError, KeyError):
+        return
+    recorder = Recorder(plan.records)
+    witness = Witness(plan, recorder, Marks(plan, recorder))
+    witness.place()
+
+
+class Witness:
+    """The witness of one process."""
+
+    def __init__(self, plan: Plan, recorder: Recorder, marks: Marks) -> None:
+        self.plan, self.recorder, self.marks = plan, recorder, marks
+        self.backends = Backends(plan, recorder)
+
+    def place(self) -> None:
+        """Puts the hooks in place; the program then starts as it would have."""
+        self.recorder.tell(started=os.getpid(), python=sys.version.split()[0], argv=_shown_arguments())
+        self.marks.install()
+        _replace_get_code(self)
+        after_import("jax", self.begin_backend)
+        after_import("runpy", lambda module: _shadow_compile(module, self))
+        after_import("_pytest.assertion.rewrite", self.instrument_pytest)
+        atexit.register(self.marks.finish)
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self.after_fork)
+        after_import("multiprocessing.util", self.finish_with_multiprocessing)
+        script.replace_main(lambda path: self.code_of_file(path, is_script=True))
+
+    def begin_backend(self, _module: ModuleType) -> None:
+        """jax has been imported: the guard is made ready to judge."""
+        self.backends.start(self.marks)
+
+    def after_fork(self) -> None:
+        """In a forked child: its own records."""
+        self.recorder.after_fork()
+        self.marks.after_fork()
+        self.recorder.tell(started=os.getpid(), python=sys.version.split()[0], argv=_shown_arguments())
+        self.backends.tell()
+
+    def finish_with_multiprocessing(self, module: ModuleType) -> None:
+        """A child of multiprocessing leaves without `atexit`."""
+        module.Finalize(None, self.marks.finish, exitpriority=-100)
+        register = getattr(module, "register_after_fork", None)
+        if register is not None:
+            register(self, lambda _: module.Finalize(None, self.marks.finish, exitpriority=-100))
+
+    def instrument_pytest(self, module: ModuleType) -> None:
+        """pytest compiles test modules itself, and keeps what it compiled: not for files with marks."""
+        _shadow_compile(module, self)
+        names: Any = module
+        read, write = names._read_pyc, names._write_pyc
+        names._read_pyc = lambda source, *rest, **more: (
+            None if self.plan.marks(str(source)) else read(source, *rest, **more)
+        )
+        names._write_pyc = lambda state, code, *rest, **more: (
+            False if self.plan.marks(code.co_filename) else write(state, code, *rest, **more)
+        )
+
+    def code_of_file(self, path: str, is_script: bool = False) -> CodeType | None:
+        """The instrumented code of a file with marks; None for every other file."""
+        marks = self.plan.marks(path)
+        if not marks:
+            return None
+        try:
+            with open(path, "rb") as file:
+                data = file.read()
+        except OSError:
+            return None
+        return self.code_of(data, path, -1, is_script)
+
+    def code_of(
+        self, data: bytes | str | ast.AST, path: str, optimize: int, is_script: bool = False
+    ) -> CodeType | None:
+        """Code of a source text or of its tree, with the marks of the file at `path`; None where it has none, is not
+        the text that was read, or does not compile: then the program runs as it is."""
+        marks = self.plan.marks(path)
+        if not marks:
+            return None
+        try:
+            with open(path, "rb") as file:
+                source = file.read()
+            if hashlib.sha256(source).hexdigest() != self.plan.digests.get(os.path.realpath(path)):
+                self.recorder.tell(file=os.path.realpath(path), trouble="the file changed after it was checked")
+                return None
+            text = importlib.util.decode_source(source)
+            tree = data if isinstance(data, ast.Module) else ast.parse(data, path)
+            assert isinstance(tree, ast.Module)
+            new, found = instrument(tree, text.split("\n"), marks)
+            if is_script:
+                new = script.with_first_statement(new)
+            code: CodeType = compile(new, path, "exec", dont_inherit=True, optimize=optimize)
+        except Exception as error:
+            self.recorder.tell(file=os.path.realpath(path), trouble=f"could not be marked: {type(error).__name__}")
+            return None
+        self.recorder.tell(file=os.path.realpath(path), marked=sorted(found))
+        return code
+
+
+def after_import(name: str, call: Callable[[ModuleType], None]) -> None:
+    """Calls with the module when it has been imported, now if it is already."""
+    module = sys.modules.get(name)
+    if module is not None:
+        call(module)
+        return
+    sys.meta_path.insert(0, _After(name, call))
+
+
+class _After(importlib.abc.MetaPathFinder):
+    """Finds nothing itself: it lets the other finders find one module and adds a step to its loader."""
+
+    def __init__(self, name: str, call: Callable[[ModuleType], None]) -> None:
+        self.name, self.call = name, call
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        if fullname != self.name or self not in sys.meta_path:
+            return None
+        sys.meta_path.remove(self)
+        spec = importlib.util.find_spec(fullname)
+        loader: Any = spec.loader if spec is not None else None
+        if loader is None or not hasattr(loader, "exec_module"):
+            return spec
+        execute = loader.exec_module
+
+        def exec_module(module: ModuleType) -> None:
+            loader.__dict__.pop("exec_module", None)
+            execute(module)
+            self.call(module)
+
+        try:
+            loader.exec_module = exec_module
+        except AttributeError:
+            return spec
+        return spec
+
+
+def _replace_get_code(witness: Witness) -> None:
+    """Every module that the standard machinery loads from source, `python -m` among them."""
+    loader: Any = importlib.machinery.SourceFileLoader
+    original = loader.get_code
+
+    def get_code(self: Any, fullname: str) -> CodeType | None:
+        path = self.get_filename(fullname)
+        code: CodeType | None = witness.code_of_file(path)
+        if code is None:
+            code = original(self, fullname)
+        return code
+
+    loader.get_code = get_code
+
+
+def _shadow_compile(module: ModuleType, witness: Witness) -> None:
+    """The `compile` that a module calls, for modules that run files by themselves."""
+
+    def compile_marked(source: Any, filename: Any, mode: str, *rest: Any, **more: Any) -> Any:
+        name = os.fspath(filename) if isinstance(filename, (str, os.PathLike)) else ""
+        optimize = more.get("optimize", -1)
+        code = witness.code_of(source, str(name), optimize) if mode == "exec" and name else None
+        return compile(source, filename, mode, *rest, **more) if code is None else code
+
+    setattr(module, "compile", compile_marked)
+
+
+def _shown_arguments() -> list[str]:
+    return [str(argument) for argument in getattr(sys, "orig_argv", sys.argv)][:8]
