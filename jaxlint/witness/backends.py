@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 AUTO, SENTINEL = "auto", "sentinel"
 NAMES = (device.NAME, virtual.NAME, SENTINEL)
+DEVICE_COUNT = "xla_force_host_platform_device_count"
 SELF_TEST_SECONDS = 120
 
 
@@ -110,6 +111,13 @@ def _sources() -> list[tuple[str, int]]:
     ]
 
 
+def _offer_devices() -> None:
+    """Two devices where the program says no number itself: else nothing crosses between devices on this machine."""
+    flags = os.environ.get("XLA_FLAGS", "")
+    if DEVICE_COUNT not in flags:
+        os.environ["XLA_FLAGS"] = f"{flags} --{DEVICE_COUNT}=2".strip()
+
+
 class Backends:
     """The backend of this process."""
 
@@ -127,6 +135,8 @@ class Backends:
         self.name, self.reason = (self.plan.backend, "")
         if self.name == AUTO:
             self.name, self.reason = choose(self.plan.cache)
+        if any("device_to_device" in mark.directions for file in self.plan.files.values() for mark in file):
+            _offer_devices()
         if self.name == virtual.NAME:
             virtual.start(self._replace)
         elif self.name == SENTINEL:

@@ -15,6 +15,7 @@ from .plan import Mark
 REFUSAL = re.compile(
     r"(?:[A-Z_]+: )?Disallowed (?P<direction>host-to-device|device-to-host|device-to-device) transfer[^\n]*"
 )
+TRACER_TEXT = re.compile(r"concrete values|Tracer|Traced<")
 DIRECTIONS = ("host_to_device", "device_to_device", "device_to_host")
 # A chain of causes longer than this is not followed.
 CHAIN = 16
@@ -146,6 +147,17 @@ class Guard:
                 return Refusal(found["direction"].replace("-", "_"), found[0].removeprefix("INVALID_ARGUMENT: "))
             seen = seen.__cause__ or seen.__context__
         return None
+
+    def is_of_tracers(self, error: BaseException, names: Sequence[str]) -> bool:
+        """True for an error of one of the classes of ``jax.errors`` that are looked for. Some functions of jax say in a
+        TypeError that they were given a tracer."""
+        if not names:
+            return False
+        known = {kind.__name__ for kind in type(error).__mro__ if kind.__module__.startswith("jax")}
+        if known & {*names}:
+            return True
+        text = error.args[0] if error.args else None
+        return type(error) is TypeError and type(text) is str and TRACER_TEXT.search(text) is not None
 
     def first_line(self, error: BaseException) -> str:
         """The first line of the text that an error of jax was made with."""

@@ -12,7 +12,7 @@ import functools
 import operator
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import CodeType, FrameType
 from typing import Any
 
@@ -56,6 +56,8 @@ class Marks:
             number for number, mark in self.marks.items() if {"host_to_device", "device_to_device"} & {*mark.directions}
         }
         self.leaking = {number for number, mark in self.marks.items() if LEAKED in mark.raises}
+        self.places: dict[int, tuple[int, int, int, int]] = {}
+        self.raising: dict[str, list[int]] = {}
         self.leaks = Leaks()
         self.guard: Guard | None = None
         self.thread = _Thread()
@@ -89,6 +91,9 @@ class Marks:
             if entry.watching is not None:
                 self._unwatch(entry)
             if entry.mark.number == number:
+                if _is_lazy(value):
+                    # Its steps are taken when somebody asks for them: the mark holds until the frame meets another.
+                    entries.append(entry)
                 break
         return value
 
@@ -145,8 +150,11 @@ class Marks:
                 self._unwatch(entry)
             if entry.frame == id(frame) and top is None:
                 top = entry
-        if error is not None and top is not None:
-            self._raised_at(top, error)
+        if error is None or self.guard is None:
+            return
+        if top is not None and self._raised_at(top, error):
+            return
+        self._raised_around(frame, error)
 
     def active(self, direction: str) -> Entry | None:
         """The innermost marked operation of this thread that is judged in a direction and still runs."""
@@ -220,17 +228,38 @@ class Marks:
         for line in watching.leave():
             self.transferred(entry.seen, "trace", line)
 
-    def _raised_at(self, entry: Entry, error: BaseException) -> None:
-        guard = self.guard
-        if guard is None:
-            return
-        refusal = guard.refusal(error)
+    def _raised_at(self, entry: Entry, error: BaseException) -> bool:
+        """An error that a marked operation raised itself; True if it is one that the mark looks for."""
+        assert self.guard is not None
+        refusal = self.guard.refusal(error)
         if refusal is not None and refusal.direction in entry.mark.directions:
             self.transferred(entry.seen, "guard", refusal)
+            return True
+        if not self.guard.is_of_tracers(error, entry.mark.raises):
+            return False
+        if not entry.seen.raised:
+            self._tell_raised(entry.seen, type(error).__name__, self.guard.first_line(error))
+        return True
+
+    def _raised_around(self, frame: FrameType, error: BaseException) -> None:
+        """An error that looks at what a mark made a step before: in ``x.at[mask].set(0)`` the last call raises."""
+        assert self.guard is not None
+        trace = error.__traceback__
+        marks = [self.marks[number] for number in self.raising.get(frame.f_code.co_filename, ())]
+        marks = [mark for mark in marks if self.guard.is_of_tracers(error, mark.raises)]
+        if trace is None or trace.tb_frame is not frame or not marks:
             return
-        names = {kind.__name__ for kind in type(error).__mro__ if kind.__module__.startswith("jax")}
-        if names & {*entry.mark.raises} and not entry.seen.raised:
-            self._tell_raised(entry.seen, type(error).__name__, guard.first_line(error))
+        line, end_line, column, end_column = _position(frame.f_code, trace.tb_lasti)
+        for mark in marks:
+            place, seen = self.places[mark.number], self.seen[mark.number]
+            if (line, column) <= place[:2] and place[2:] <= (end_line, end_column) and seen.runs and not seen.raised:
+                self._tell_raised(seen, type(error).__name__, self.guard.first_line(error))
+                return
+
+    def place(self, filename: str, places: Mapping[int, tuple[int, int, int, int]]) -> None:
+        """Where the marks of a file are in its code, columns in bytes of UTF-8."""
+        self.places.update(places)
+        self.raising[filename] = [number for number in places if self.marks[number].raises]
 
     def formatted_tracer(self) -> None:
         """A tracer was formatted: at a mark that says so, this is what was looked for."""
@@ -257,9 +286,25 @@ class Marks:
                 self._tell_raised(seen, LEAKED, message)
 
 
+def _is_lazy(value: object) -> bool:
+    """True for `map`, `filter`, `zip` and those of itertools. A generator has a frame, and marks of its own."""
+    kind = type(value)
+    return kind.__module__ in ("builtins", "itertools") and hasattr(kind, "__next__") and not hasattr(kind, "gi_frame")
+
+
 def _running(frame: FrameType | None) -> set[tuple[int, CodeType]]:
     running = set()
     while frame is not None:
         running.add((id(frame), frame.f_code))
         frame = frame.f_back
     return running
+
+
+def _position(code: CodeType, instruction: int) -> tuple[int, int, int, int]:
+    """Line, end line, column and end column of an instruction; nowhere if the code does not tell."""
+    for index, (line, end_line, column, end_column) in enumerate(code.co_positions()):
+        if index == instruction // 2:
+            if line is None or end_line is None or column is None or end_column is None:
+                break
+            return line, end_line, column, end_column
+    return 0, 0, 0, 0

@@ -30,21 +30,25 @@ OPERATOR = "__jaxlint_operator__"
 # Functions whose answer depends on the frame that calls them: they are left where they stand.
 OF_THE_FRAME = frozenset({"super", "locals", "globals", "vars", "dir", "eval", "exec", "breakpoint"})
 
+# Line, column, end line, end column.
+Place = tuple[int, int, int, int]
+
 _Node = TypeVar("_Node", bound=ast.AST)
 
 
-def instrument(tree: ast.Module, lines: Sequence[str], marks: Iterable[Mark]) -> tuple[ast.Module, set[int]]:
-    """The tree with every mark whose place is found, changed in place; and the numbers of those found. `lines` are the
-    lines of the text, for columns: the tree counts in bytes of UTF-8."""
-    wanted: dict[tuple[int, int, int, int], list[Mark]] = {}
+def instrument(tree: ast.Module, lines: Sequence[str], marks: Iterable[Mark]) -> tuple[ast.Module, dict[int, Place]]:
+    """The tree with every mark whose place is found, changed in place; and where those found are. `lines` are the lines
+    of the text: places in the tree and in code count columns from nought, in bytes of UTF-8."""
+    wanted: dict[Place, list[Mark]] = {}
     for mark in marks:
         wanted.setdefault(_in_bytes(mark, lines), []).append(mark)
     rewriter = _Rewriter(wanted)
     tree.body = rewriter.block(tree.body)
-    return ast.fix_missing_locations(tree), rewriter.found
+    found = {mark.number: place for place, marks in wanted.items() for mark in marks if mark.number in rewriter.found}
+    return ast.fix_missing_locations(tree), found
 
 
-def _in_bytes(mark: Mark, lines: Sequence[str]) -> tuple[int, int, int, int]:
+def _in_bytes(mark: Mark, lines: Sequence[str]) -> Place:
     def offset(line: int, column: int) -> int:
         return len(lines[line - 1][: column - 1].encode()) if line <= len(lines) else -1
 
@@ -54,7 +58,7 @@ def _in_bytes(mark: Mark, lines: Sequence[str]) -> tuple[int, int, int, int]:
 class _Rewriter(ast.NodeTransformer):
     """Finds the nodes of the wanted places, innermost first, and wraps the statements in which there was one."""
 
-    def __init__(self, wanted: dict[tuple[int, int, int, int], list[Mark]]) -> None:
+    def __init__(self, wanted: dict[Place, list[Mark]]) -> None:
         self.wanted = wanted
         self.found: set[int] = set()
         self.touched = False

@@ -15,22 +15,31 @@ import marshal
 import os
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import CodeType
+
+from .rewrite import Place
 
 # Set for the second start of one process only: the file that is run and the script that it stands for.
 VARIABLE = "JAXLINT_SCRIPT"
+Places = Mapping[int, Place]
 PUT_RIGHT = "__jaxlint_script__"
 
 
-def replace_main(code_of_script: Callable[[str], CodeType | None]) -> None:
-    """Starts this process anew if its script has marks. In the second start it awaits the first statement."""
+def replace_main(code_of_script: Callable[[str], CodeType | None], place: Callable[[str, Places], None]) -> None:
+    """Starts this process anew if its script has marks. In the second start it awaits the first statement, which tells
+    `place` where the marks of the script are."""
     second = os.environ.pop(VARIABLE, "")
     if second:
         compiled, path = json.loads(second)
         sys.argv[0] = path
         sys.orig_argv[:] = [path if argument == compiled else argument for argument in sys.orig_argv]
-        setattr(builtins, PUT_RIGHT, lambda: _put_right(compiled, path, sys._getframe(1).f_globals))
+
+        def put_right(places: tuple[tuple[int, Place], ...]) -> None:
+            _put_right(compiled, path, sys._getframe(1).f_globals)
+            place(path, dict(places))
+
+        setattr(builtins, PUT_RIGHT, put_right)
         return
     found = _script()
     code = code_of_script(found[1]) if found is not None else None
@@ -51,7 +60,7 @@ def replace_main(code_of_script: Callable[[str], CodeType | None]) -> None:
     os.execv(sys.executable, arguments)
 
 
-def with_first_statement(tree: ast.Module) -> ast.Module:
+def with_first_statement(tree: ast.Module, places: Places) -> ast.Module:
     """The tree of a script with the call that puts names right, after the docstring and `from __future__` imports."""
     place = 0
     for node in tree.body:
@@ -59,7 +68,7 @@ def with_first_statement(tree: ast.Module) -> ast.Module:
         if not is_text and not (isinstance(node, ast.ImportFrom) and node.module == "__future__"):
             break
         place += 1
-    first = ast.Expr(ast.Call(ast.Name(PUT_RIGHT, ast.Load()), [], []))
+    first = ast.Expr(ast.Call(ast.Name(PUT_RIGHT, ast.Load()), [ast.Constant(tuple(places.items()))], []))
     tree.body.insert(place, first)
     if len(tree.body) > place + 1:
         ast.copy_location(first, tree.body[place + 1])

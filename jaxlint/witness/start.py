@@ -59,7 +59,7 @@ class Witness:
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self.after_fork)
         after_import("multiprocessing.util", self.finish_with_multiprocessing)
-        script.replace_main(lambda path: self.code_of_file(path, is_script=True))
+        script.replace_main(lambda path: self.code_of_file(path, is_script=True), self.marks.place)
 
     def begin_backend(self, _module: ModuleType) -> None:
         """jax has been imported: the guard is made ready to judge."""
@@ -122,11 +122,12 @@ class Witness:
             assert isinstance(tree, ast.Module)
             new, found = instrument(tree, text.split("\n"), marks)
             if is_script:
-                new = script.with_first_statement(new)
+                new = script.with_first_statement(new, found)
             code: CodeType = compile(new, path, "exec", dont_inherit=True, optimize=optimize)
         except Exception as error:
             self.recorder.tell(file=os.path.realpath(path), trouble=f"could not be marked: {type(error).__name__}")
             return None
+        self.marks.place(path, found)
         self.recorder.tell(file=os.path.realpath(path), marked=sorted(found))
         return code
 
@@ -156,6 +157,9 @@ class _After(importlib.abc.MetaPathFinder):
         loader: Any = spec.loader if spec is not None else None
         if loader is None or not hasattr(loader, "exec_module"):
             return spec
+        if isinstance(loader, type):
+            # A frozen module's loader is one class for all: it gets a stand-in.
+            spec.loader = loader = _Loader(loader)
         execute = loader.exec_module
 
         def exec_module(module: ModuleType) -> None:
@@ -168,6 +172,23 @@ class _After(importlib.abc.MetaPathFinder):
         except AttributeError:
             return spec
         return spec
+
+
+class _Loader(importlib.abc.Loader):
+    """Loads as another loader does."""
+
+    def __init__(self, original: Any) -> None:
+        self.original = original
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.original, name)
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType | None:
+        module: ModuleType | None = self.original.create_module(spec)
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        self.original.exec_module(module)
 
 
 def _replace_get_code(witness: Witness) -> None:

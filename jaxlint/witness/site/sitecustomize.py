@@ -23,12 +23,14 @@ def _start() -> None:
         spec.loader.exec_module(module)
         importlib.import_module(name + ".start").start()
     finally:
-        del sys.modules["sitecustomize"]
+        mine = sys.modules.pop("sitecustomize")
         try:
             import sitecustomize  # noqa: F401
         except ImportError as error:
             if error.name != "sitecustomize":
                 raise
+        # The import that is under way looks for it again.
+        sys.modules.setdefault("sitecustomize", mine)
 
 
 _start()
