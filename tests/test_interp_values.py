@@ -233,12 +233,10 @@ class TestEquality:
         assert a != replace(a, objects=a.objects ^ {obj})
         assert tuple_of(a) != of(Stream(a))
 
-    @pytest.mark.xfail(strict=True, reason="Python says 1 == True == 1.0, and so does the comparison of literals")
     @pytest.mark.parametrize(("a", "b"), [(1, True), (0, False), (1, 1.0)])
     def test_literals_of_different_types_are_different(self, a: object, b: object) -> None:
         assert constant(a) != constant(b)
 
-    @pytest.mark.xfail(strict=True, reason="equal by Python's 1 == True, but only the boolean survives widening")
     def test_equal_literals_are_widened_alike(self) -> None:
         assert constant(1) != constant(True) or widen(constant(1)) == widen(constant(True))
 
@@ -358,13 +356,11 @@ class TestJoin:
         assert all(covers(joined, one) for one in many)
         assert len(joined.objects) <= 3
 
-    @pytest.mark.xfail(strict=True, reason="the tuples of a fourth length make an iterator beside the one there is")
     def test_of_an_iterator_and_tuples_of_many_lengths_holds_one_iterator(self) -> None:
         device = Value(Kind.DEVICE)
         joined = join_all([of(Stream(device)), *(tuple_of(*[Value(Kind.NUMPY)] * n) for n in range(1, 5))])
         assert sum(isinstance(obj, Stream) for obj in joined.objects) == 1
 
-    @pytest.mark.xfail(strict=True, reason="a tuple comes back beside the iterator that took it in: no fixpoint")
     def test_absorbs_a_tuple_that_its_iterator_took_in(self) -> None:
         many = [tuple_of(*[Value(Kind.DEVICE)] * n) for n in range(1, 5)]
         joined = join_all(many)
@@ -401,7 +397,7 @@ class TestWiden:
 
     def test_keeps_the_literals_that_decide_branches(self) -> None:
         for literal in (True, False):
-            assert widen(constant(literal)).const == (literal,)
+            assert widen(constant(literal)) == constant(literal)
         assert widen(NONE) == NONE
         assert widen(constant(3)) == widen(constant(4)) == Value(Kind.PYTHON)
 
@@ -423,7 +419,6 @@ class TestWiden:
             seen = larger
         pytest.fail("no fixpoint")
 
-    @pytest.mark.xfail(strict=True, reason="only tuples and iterators are bounded: partial(partial(...)) grows on")
     def test_ends_the_chain_of_a_callable_that_is_wrapped_each_turn(self) -> None:
         seen = of(Function(PLACES[0], 0))
         for _ in range(4 * MAX_TUPLE_DEPTH):

@@ -5,6 +5,7 @@ from dataclasses import replace
 import libcst as cst
 
 from jaxlint.interp.engine import ClassRecord, Frame
+from jaxlint.interp.heap import ANY, KEYS
 from jaxlint.interp.program import FunctionInfo, Module, Parameter
 from jaxlint.interp.values import (
     NONE,
@@ -12,9 +13,12 @@ from jaxlint.interp.values import (
     UNKNOWN,
     Class,
     Function,
+    Instance,
     Library,
+    Mapping,
     Origin,
     Stream,
+    Tuple,
     Value,
     join,
     of,
@@ -88,9 +92,22 @@ def _meaning(frame: Frame, node: cst.BaseExpression, at: cst.BaseExpression | No
             return _library(frame, at or node, frame.engine.models.canonical(obj.name))
         if isinstance(obj, Class):
             record = frame.engine.classes.get(obj)
-            if record is not None and record.instances:
-                return of(*record.instances[:2])
+            if record is not None:
+                return of(*record.instances[:2]) if record.instances else _unmade(frame, record)
     return UNKNOWN
+
+
+def _unmade(frame: Frame, record: ClassRecord) -> Value:
+    """An instance of a class with annotated fields of which nobody in the project makes one."""
+    heap = frame.engine.heap
+    instance = Instance(record.cls, record.module.place(record.node), record.scope.number)
+    if record.fields and not heap.fields(instance):
+        for name, _ in record.fields:
+            heap.write(instance, name, UNKNOWN)  # a class may have fields of its own kind
+        for name, annotation in record.fields:
+            if annotation is not None:
+                heap.replace(instance, name, field_meaning(frame, record, annotation))
+    return of(instance) if record.fields else UNKNOWN
 
 
 def _library(frame: Frame, node: cst.BaseExpression, name: str) -> Value:
@@ -114,6 +131,13 @@ def _generic(frame: Frame, node: cst.Subscript, at: cst.BaseExpression | None) -
         for part in parts:
             out = join(out, _meaning(frame, part, at))
         return out
+    if name in {"Tuple", "tuple"} and parts and not isinstance(parts[-1], cst.Ellipsis):
+        return of(Tuple(tuple(_meaning(frame, part, at) for part in parts)))
+    if name in {"Dict", "dict", "Mapping", "MutableMapping", "OrderedDict", "DefaultDict"} and len(parts) == 2:
+        made = Mapping(frame.place(at or node), frame.scope.number)
+        frame.engine.heap.write(made, KEYS, PYTHON)
+        frame.engine.heap.write(made, ANY, _meaning(frame, parts[1], at))
+        return of(made)
     if name in {"List", "list", "Sequence", "Iterable", "Iterator", "Generator", "Tuple", "tuple"} and parts:
         return of(Stream(_meaning(frame, parts[0], at)))
     if (

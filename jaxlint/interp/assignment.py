@@ -5,8 +5,9 @@ from dataclasses import replace
 import libcst as cst
 
 from jaxlint.interp import effects, guards
+from jaxlint.interp.classes import find_in_class
 from jaxlint.interp.displays import store_item
-from jaxlint.interp.engine import Frame
+from jaxlint.interp.engine import Argument, Engine, Frame
 from jaxlint.interp.expressions import evaluate_index
 from jaxlint.interp.heap import ANY, base_of, element_of, leaves, read
 from jaxlint.interp.scopes import assign_name
@@ -21,6 +22,7 @@ from jaxlint.interp.values import (
     Moved,
     Object,
     ProjectModule,
+    Property,
     Sequence,
     Stream,
     Tuple,
@@ -44,8 +46,8 @@ def assign(frame: Frame, target: cst.CSTNode, value: Value) -> None:
         assign(frame, target.value, value)
     elif isinstance(target, cst.Attribute):
         base = frame.engine.evaluate(frame, target.value)
-        set_attribute(frame, target, base, target.attr.value, value)
-        if isinstance(target.value, cst.Name):
+        stored = set_attribute(frame, target, base, target.attr.value, value)
+        if stored and isinstance(target.value, cst.Name):
             frame.state.names[f"{target.value.value}.{target.attr.value}"] = value
     elif isinstance(target, cst.Subscript):
         base = frame.engine.evaluate(frame, target.value)
@@ -128,9 +130,16 @@ def _part(frame: Frame, value: Value, n: int, count: int, element: cst.BaseEleme
     return element_of(heap, value, token)
 
 
-def set_attribute(frame: Frame, node: cst.CSTNode, base: Value, name: str, value: Value) -> None:
-    """Store into an attribute of whatever `base` may be."""
+def _setter(engine: Engine, cls: Class, name: str) -> Value | None:
+    found = find_in_class(engine, cls, name)
+    objects = frozenset[Object]() if found is None else found.objects
+    return next((o.setter for o in objects if isinstance(o, Property) and o.setter is not None), None)
+
+
+def set_attribute(frame: Frame, node: cst.CSTNode, base: Value, name: str, value: Value) -> bool:
+    """Store into an attribute of whatever `base` may be. False where a property's setter takes the value."""
     engine = frame.engine
+    stored = True
     for obj in base.objects:
         effects.forget(frame, obj)
     certain = len(base.objects) == 1 and not (frame.info is not None and frame.info.name == "__init__")
@@ -139,6 +148,10 @@ def set_attribute(frame: Frame, node: cst.CSTNode, base: Value, name: str, value
         if isinstance(below, Instance | Class | LibraryObject):
             if isinstance(below, Class):
                 engine.publish(engine.classes[below].scope, name, value)
+            elif isinstance(below, Instance) and (setter := _setter(engine, below.cls, name)) is not None:
+                engine.call(frame, node, setter, [Argument(of(obj)), Argument(value)])
+                stored = False
+                continue
             else:
                 engine.heap.write(obj, name, value)
             if certain:
@@ -150,6 +163,7 @@ def set_attribute(frame: Frame, node: cst.CSTNode, base: Value, name: str, value
                 engine.publish(scope, name, value)
         elif isinstance(below, Object):
             engine.heap.write(obj, name, value)
+    return stored
 
 
 def set_item(frame: Frame, node: cst.CSTNode, base: Value, index: Value, at: cst.CSTNode | None, value: Value) -> None:

@@ -43,6 +43,10 @@ from jaxlint.kinds import ARRAY, Kind
 
 _TREE_METHODS = {"replace", "_replace", "apply_gradients"}
 """Methods of state objects that give an object like the one they are called on."""
+_RULES = {
+    "defjvp": "jax.custom_jvp.defjvp", "defjvps": "jax.custom_jvp.defjvps", "defvjp": "jax.custom_vjp.defvjp",
+}  # fmt: skip
+"""Methods of a function with rules of its own for differentiation."""
 _DICT_METHODS = {"items", "keys", "values", "get", "pop", "update", "setdefault", "copy", "popitem"}
 
 
@@ -134,6 +138,10 @@ def _of_object(frame: Frame, node: cst.CSTNode, obj: Object, name: str) -> Value
             return of(LibraryMethod(f"builtins.tuple.{name}", of(obj)))
         case Transformed():
             return of(LibraryMethod(f"transformed.{name}", of(obj)))
+        case Function() | Method() | Partial() | Transformed() if name in _RULES:
+            return of(LibraryMethod(_RULES[name], of(obj)))
+        case Property() if name in {"setter", "getter", "deleter"}:
+            return of(LibraryMethod(f"builtins.property.{name}", of(obj)))
         case Function() | Method() | Partial():
             known = read(engine.heap, obj, name)
             if known is not None:

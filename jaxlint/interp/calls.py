@@ -78,6 +78,10 @@ def _guessed(origin: Origin | None) -> Origin | None:
     return None if origin is None else Origin(origin.place, origin.message, origin.before, True)
 
 
+_UNBOUND = ("jax.Array.", "numpy.ndarray.")
+"""Methods that are called by their class take the receiver as their first argument."""
+
+
 def call_object(frame: Frame, node: cst.CSTNode, obj: Object, arguments: Arguments) -> Value:
     """Call one object."""
     engine = frame.engine
@@ -90,6 +94,8 @@ def call_object(frame: Frame, node: cst.CSTNode, obj: Object, arguments: Argumen
             return instantiate(frame, node, obj, arguments)
         case Library(name) if name.startswith("callable "):
             return returned(Call(frame, node, name, arguments), name.removeprefix("callable "))
+        case Library(name) if arguments and name.startswith(_UNBOUND) and engine.models.exact(name):
+            return call_library(frame, node, name, arguments[1:], arguments[0].value)
         case Library(name):
             return call_library(frame, node, name, arguments)
         case LibraryMethod(name, receiver):
@@ -137,7 +143,7 @@ def call_function(
     forget_refinements(frame)
     _carry_fetches(frame, activation, info, bound, arguments)
     if info.is_generator:
-        result = of(Stream(activation.yielded))
+        result = of(Stream(activation.yielded, activation.number))
     return identify(frame, node, result, activation.result_fetched)
 
 

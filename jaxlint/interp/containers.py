@@ -6,6 +6,8 @@ import libcst as cst
 
 from jaxlint.interp.assignment import leak, refine_item
 from jaxlint.interp.calls import call_with
+from jaxlint.interp.classes import find_in_class
+from jaxlint.interp.definitions import auxiliary_names
 from jaxlint.interp.displays import add_item, add_mapping, merge_mapping, store_item
 from jaxlint.interp.engine import Call, handler
 from jaxlint.interp.heap import ANY, KEYS, base_of, element_of, field_names, read, values_of
@@ -17,6 +19,7 @@ from jaxlint.interp.values import (
     PYTHON,
     UNKNOWN,
     Class,
+    Function,
     Instance,
     LibraryObject,
     Mapping,
@@ -282,6 +285,29 @@ def _dataclass(call: Call) -> Value:
     if first is not None and any(isinstance(o, Class) for o in first.objects):
         return first
     return of(LibraryObject("functools.decorator"))
+
+
+@handler("register_tree")
+def _register_tree(call: Call) -> Value:
+    """A class whose instances JAX takes apart: what its flattening gives as children are leaves, numbers included."""
+    classes = call.given(0, "cls", "nodetype")
+    for obj in classes.objects:
+        if isinstance(obj, Class):
+            call.engine.heap.records[obj] = _kept_out(call, obj)
+    return classes
+
+
+def _kept_out(call: Call, cls: Class) -> frozenset[str]:
+    """The fields of a registered class that are no children of its tree."""
+    static = literal(call.frame, call.argument(2, "meta_fields") or UNKNOWN)
+    if isinstance(static, tuple):
+        return frozenset(str(name) for name in static)
+    flatten = call.argument(1, "flatten_func") or find_in_class(call.engine, cls, "tree_flatten") or UNKNOWN
+    for obj in flatten.objects:
+        info = call.engine.by_place.get(obj.place) if isinstance(obj, Function) else None
+        if info is not None:
+            return auxiliary_names(info.node)
+    return frozenset()
 
 
 @handler("asdict")

@@ -4,9 +4,11 @@ import libcst as cst
 
 from jaxlint.interp.engine import Argument, ClassRecord, Frame
 from jaxlint.interp.heat import Pace
+from jaxlint.interp.program import walk
 from jaxlint.interp.values import (
     Class,
     Function,
+    Instance,
     Library,
     LibraryObject,
     Method,
@@ -55,7 +57,7 @@ def define_class(frame: Frame, node: cst.ClassDef) -> Value:
     record = engine.classes.get(cls)
     if record is None:
         scope = engine.new_scope(frame.scope.number, "class")
-        record = ClassRecord(cls, node, frame.module, scope, bases, _fields(node), ())
+        record = ClassRecord(cls, node, frame.module, scope, bases, _fields(node))
         engine.classes[cls] = record
         engine.bases_of.pop(cls, None)
         if record.fields and not any(_is_module(b) for b in bases):
@@ -76,9 +78,13 @@ def define_class(frame: Frame, node: cst.ClassDef) -> Value:
         caller=frame.caller,
     )
     engine.execute(inner, node.body)
-    decorators = tuple(engine.evaluate(frame, d.decorator) for d in node.decorators)
-    record.decorators = decorators
-    return of(cls)
+    value = of(cls)
+    for decorator in reversed(node.decorators):
+        decorating = engine.evaluate(frame, decorator.decorator)
+        decorated = engine.call(frame, decorator.decorator, decorating, [Argument(value, node)])
+        if any(isinstance(o, Class | Function | Instance | Partial | Transformed) for o in decorated.objects):
+            value = decorated
+    return value
 
 
 def _is_module(base: Value) -> bool:
@@ -107,6 +113,22 @@ def _static_fields(node: cst.ClassDef) -> frozenset[str]:
                 if argument.keyword is not None and argument.keyword.value == "meta_fields":
                     found.update(_strings(argument.value))
     return frozenset(found)
+
+
+def auxiliary_names(root: cst.CSTNode) -> frozenset[str]:
+    """The attributes that a flattening function returns as auxiliary data: the second of two values."""
+    returned: list[cst.CSTNode] = []
+    assigned: dict[str, list[cst.CSTNode]] = {}
+    for node in walk(root):
+        if isinstance(node, cst.Return) and isinstance(node.value, cst.Tuple) and len(node.value.elements) == 2:
+            returned.append(node.value.elements[1].value)
+        elif isinstance(node, cst.Assign):
+            for target in node.targets:
+                if isinstance(target.target, cst.Name):
+                    assigned.setdefault(target.target.value, []).append(node.value)
+    parts = [n for root_ in returned for n in walk(root_)]
+    parts += [n for p in parts if isinstance(p, cst.Name) for v in assigned.get(p.value, ()) for n in walk(v)]
+    return frozenset(n.attr.value for n in parts if isinstance(n, cst.Attribute))
 
 
 def _is_option(argument: cst.Arg, keyword: str, value: str) -> bool:

@@ -84,6 +84,7 @@ def _dict(frame: Frame, node: cst.CSTNode) -> Value:
             add_mapping(frame, fields, value)
     found = Mapping(frame.place(node), frame.scope.number)
     effects.forget(frame, found)
+    frame.displayed[id(node)] = fields
     for name, value in fields.items():
         engine.heap.write(found, name, value)
     return of(found)

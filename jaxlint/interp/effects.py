@@ -177,8 +177,8 @@ def reading(
                 # Outside of any trace it is a leaked tracer, whose use is an error of its own.
                 if not leaf.unknown and frame.traced and not frame.tolerant and _fails(frame, operation, callee):
                     tracers.append((leaf, at))
-                elif frame.concrete and operation in {Operation.TRUTH, Operation.REDUCE}:
-                    device.append((leaf, at))
+                elif frame.concrete and operation in _WITH_A_VALUE:
+                    device.append((replace(leaf, kind=Kind.DEVICE), at))
             elif leaf.kind & Kind.DEVICE:
                 if derived or not is_fetched(frame, leaf.tokens):
                     device.append((leaf, at))
@@ -200,6 +200,8 @@ def reading(
     return bool(tracers or device)
 
 
+_WITH_A_VALUE = {Operation.TRUTH, Operation.REDUCE, Operation.PRINT, Operation.FORMAT, Operation.LOG}
+"""What reads the value that a tracer of an eager gradient holds."""
 _SHOWING = {Operation.PRINT, Operation.FORMAT, Operation.LOG}
 
 

@@ -96,6 +96,7 @@ class Frame:
     jit_disabled: bool = False
     tolerant: int = 0
     rights: dict[int, Value] = field(default_factory=dict)
+    displayed: dict[int, dict[str, Value]] = field(default_factory=dict)
     concrete: bool = False
     rekeyed: dict[str, Value] = field(default_factory=dict)
     loop_names: frozenset[str] | set[str] = frozenset()
@@ -312,7 +313,6 @@ class ClassRecord:
     scope: Scope
     bases: tuple[Value, ...]
     fields: tuple[tuple[str, cst.BaseExpression | None], ...]
-    decorators: tuple[Value, ...]
     instances: list[Object] = field(default_factory=list)
 
 

@@ -25,7 +25,11 @@ from jaxlint.sites import Operation
 @handler("device_get")
 def _device_get(call: Call) -> Value:
     value = call.given(0, "x")
-    found = [v for v in leaves(call.engine.heap, value) if v.kind & Kind.DEVICE]
+    held = leaves(call.engine.heap, value)
+    traced = [(v, call.node) for v in held if v.kind.must_be(Kind.TRACER) and not v.unknown]
+    if traced and call.frame.traced and not call.frame.concrete:
+        effects.record(call.frame, call.node, Operation.NUMPY_CONVERSION, "jax.device_get", traced[:1], traced=True)
+    found = [v for v in held if v.kind & Kind.DEVICE]
     if found and not call.frame.staged:
         effects.record(call.frame, call.node, Operation.EXPLICIT_FETCH, "jax.device_get", ((found[0], call.node),))
     for leaf in found:
@@ -122,6 +126,6 @@ def _transformed_method(call: Call) -> Value:
     receiver = call.receiver or UNKNOWN
     if call.name.endswith(("lower", "compile", "trace")):
         return receiver
-    if call.name.endswith(("defjvp", "defvjp", "defjvps", "clear_cache")):
+    if call.name.endswith("clear_cache"):
         return NOTHING
     return UNKNOWN

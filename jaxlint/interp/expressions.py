@@ -6,19 +6,17 @@ import libcst as cst
 
 from jaxlint.interp import effects
 from jaxlint.interp.engine import Argument, Frame, expression
-from jaxlint.interp.heap import ANY, KEYS, element_of, field_names, read
+from jaxlint.interp.heap import ANY, KEYS, field_names, read
 from jaxlint.interp.scopes import assign_name, read_name
 from jaxlint.interp.values import (
     NONE,
     PYTHON,
-    UNKNOWN,
     Function,
     Library,
     Mapping,
     Tuple,
     Value,
     constant,
-    join,
     of,
 )
 from jaxlint.sites import Operation
@@ -156,38 +154,6 @@ def _lambda(frame: Frame, node: cst.CSTNode) -> Value:
     info = frame.module.function(node, None)
     frame.engine.by_place[info.place] = info
     return of(Function(info.place, frame.scope.number))
-
-
-@expression(cst.Await)
-def _await(frame: Frame, node: cst.CSTNode) -> Value:
-    assert isinstance(node, cst.Await)
-    value = frame.engine.evaluate(frame, node.expression)
-    note_suspension(frame, node)
-    return value
-
-
-@expression(cst.Yield)
-def _yield(frame: Frame, node: cst.CSTNode) -> Value:
-    assert isinstance(node, cst.Yield)
-    value = NONE
-    if isinstance(node.value, cst.From):
-        iterable = frame.engine.evaluate(frame, node.value.item)
-        value = element_of(frame.engine.heap, iterable)
-    elif node.value is not None:
-        value = frame.engine.evaluate(frame, node.value)
-    frame.activation.yielded = join(frame.activation.yielded, value)
-    note_suspension(frame, node)
-    return UNKNOWN
-
-
-def note_suspension(frame: Frame, node: cst.CSTNode) -> None:
-    """A yield or await under a guard of this very frame leaves the guard on for others."""
-    own = [g for g in frame.guards if g.place.path == frame.module.path and frame.place(node).path == g.place.path]
-    if own and frame.info is not None and len(frame.guards) > frame.inherited_guards:
-        if frame.info.place in frame.engine.managers:
-            frame.engine.managers[frame.info.place] = frame.guards[frame.inherited_guards :]
-            return
-        effects.record(frame, node, Operation.GUARD_YIELD, None)
 
 
 @expression(cst.Call)

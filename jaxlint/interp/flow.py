@@ -6,11 +6,11 @@ from dataclasses import replace
 import libcst as cst
 
 from jaxlint.interp import effects, guards
-from jaxlint.interp.assignment import assign
+from jaxlint.interp.assignment import assign, refine_item
 from jaxlint.interp.definitions import define_class, define_function
 from jaxlint.interp.engine import Frame, Guard, statement
-from jaxlint.interp.expressions import note_suspension
 from jaxlint.interp.gates import Gate, gate_of
+from jaxlint.interp.generators import note_suspension
 from jaxlint.interp.heap import element_of, is_container, leaves
 from jaxlint.interp.heat import Pace
 from jaxlint.interp.narrowing import narrow
@@ -21,12 +21,14 @@ from jaxlint.interp.states import GaveUp, State
 from jaxlint.interp.values import (
     NONE,
     NOTHING,
+    NULL,
     UNKNOWN,
     Function,
     Instance,
     LibraryObject,
     Sequence,
     Value,
+    constant,
     join,
     of,
 )
@@ -108,7 +110,16 @@ def _assign(frame: Frame, node: cst.CSTNode) -> None:
     value = frame.engine.evaluate(frame, node.value)
     for target in node.targets:
         assign(frame, target.target, value)
+        if isinstance(node.value, cst.Dict):
+            _remember_items(frame, target.target, node.value)
     guards.assigned(frame, node, value)
+
+
+def _remember_items(frame: Frame, target: cst.BaseExpression, node: cst.Dict) -> None:
+    """What a new dict holds until something else is stored: the heap alone only knows all that it ever held."""
+    for name, value in frame.displayed.pop(id(node), {}).items():
+        if not name.startswith("*"):
+            refine_item(frame, target, constant(name), None, value)
 
 
 @statement(cst.AnnAssign)
@@ -208,7 +219,7 @@ def truth(frame: Frame, node: cst.CSTNode, value: Value) -> bool | None:
     while isinstance(node, cst.BooleanOperation):
         # The operands before the last were asked when the operation ran.
         asked, node = frame.rights.get(id(node), asked), node.right
-    if asked.kind & ARRAY:
+    if asked.kind & ARRAY and not (asked.kind is Kind.TRACER and NULL in asked.objects):
         effects.reading(frame, node, Operation.TRUTH, None, [(asked, node)])
     for obj in value.objects:
         if isinstance(obj, Instance):

@@ -47,7 +47,7 @@ def _module_apply(call: Call) -> Value:
     upload_sites_eager(call)
     result = _applied(call, 1)
     mutable = call.argument(1_000, "mutable")
-    if mutable is not None and mutable.const != (False,) and not mutable.none_only:
+    if mutable is not None and mutable.const[:1] != (False,) and not mutable.none_only:
         state = fresh(call, _kind(call), "the new state of the collections is on the device")
         return of(Tuple((result, state)))
     return result

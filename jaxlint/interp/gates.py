@@ -2,12 +2,11 @@
 
 import enum
 import re
-from collections.abc import Iterator
 
 import libcst as cst
 
 from jaxlint.interp.engine import Frame
-from jaxlint.interp.program import children
+from jaxlint.interp.program import walk
 
 
 class Gate(enum.Enum):
@@ -79,7 +78,7 @@ def _is_modulo(node: cst.CSTNode) -> bool:
 def _comparison(frame: Frame, test: cst.Comparison) -> Gate:
     target = test.comparisons[0]
     sides = (test.left, target.comparator)
-    if any(_is_modulo(n) for side in sides for n in _walk(side)):
+    if any(_is_modulo(n) for side in sides for n in walk(side)):
         if isinstance(target.operator, cst.Equal):
             return Gate.PASSED
         if isinstance(target.operator, cst.NotEqual | cst.GreaterThan):
@@ -113,22 +112,16 @@ def _is_first_turns(frame: Frame, test: cst.Comparison) -> bool:
     )
 
 
-def _walk(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
-    yield node
-    for child in children(node):
-        yield from _walk(child)
-
-
 def _is_counter(frame: Frame, node: cst.BaseExpression) -> bool:
-    return any(isinstance(n, cst.Name) and n.value in frame.loop_names for n in _walk(node)) and not any(
-        isinstance(n, cst.Call | cst.Attribute | cst.Subscript) for n in _walk(node)
+    return any(isinstance(n, cst.Name) and n.value in frame.loop_names for n in walk(node)) and not any(
+        isinstance(n, cst.Call | cst.Attribute | cst.Subscript) for n in walk(node)
     )
 
 
 def _is_time_difference(node: cst.BaseExpression) -> bool:
     if not (isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Subtract)):
         return False
-    return any(isinstance(n, cst.Name | cst.Attribute) and _CLOCK.search(_last_name(n)) for n in _walk(node))
+    return any(isinstance(n, cst.Name | cst.Attribute) and _CLOCK.search(_last_name(n)) for n in walk(node))
 
 
 def _last_name(node: cst.CSTNode) -> str:

@@ -17,7 +17,10 @@ from jaxlint.interp.transforms import (
 )
 from jaxlint.interp.uploads import eager_uploads
 from jaxlint.interp.values import (
+    UNKNOWN,
+    Function,
     Library,
+    Stream,
     Transformed,
     Tuple,
     Value,
@@ -35,6 +38,34 @@ def _grad(call: Call) -> Value:
 @handler("value_and_grad")
 def _value_and_grad(call: Call) -> Value:
     return make_transformed(call, "value_and_grad", "argnums", "has_aux")
+
+
+@handler("define_rules")
+def _define_rules(call: Call) -> Value:
+    """defjvp, defvjp: the rules run under the gradient, on values where that is taken eagerly."""
+    frame = call.frame
+    rules = [a.value for a in call.arguments if a.keyword not in {"symbolic_zeros", "optimize_remat"}]
+    concrete, frame.concrete = frame.concrete, not (frame.staged or frame.traced)
+    kept = _SOME
+    for n, rule in enumerate(rules):
+        for obj in rule.objects:
+            info = call.engine.by_place.get(obj.place) if isinstance(obj, Function) else None
+            if info is None:
+                continue
+            count = sum(p.kind == "positional" for p in info.parameters)
+            arguments = [_SOME] * count
+            if call.name.endswith("defjvp"):
+                arguments[-2:] = [of(Stream(Value(Kind.TRACER)))] * min(count, 2)
+            elif call.name.endswith("defvjp") and n == 1:
+                arguments[-2:] = [kept, Value(Kind.TRACER)][2 - min(count, 2) :]
+            result = trace(frame, call.node, of(obj), [Argument(v) for v in arguments], Mode.EAGER)
+            items = call.engine.unpack_star(result)
+            kept = items[1] if items is not None and len(items) == 2 else _SOME
+    frame.concrete = concrete
+    return rules[0] if rules else UNKNOWN
+
+
+_SOME = Value(Kind.TRACER, unknown=True)
 
 
 def _differentiated(call: Call, obj: Transformed) -> tuple[Value, Value]:

@@ -61,6 +61,11 @@ class Heap:
             if old is None:
                 self.changed.add((obj, None))
 
+    def replace(self, obj: Object, field: str, value: Value) -> None:
+        """Set a field of an object that nothing but its maker has written to."""
+        self._fields.setdefault(obj, {})[field] = value
+        self.changed.add((obj, field))
+
     def field(self, obj: Object, field: str) -> Value | None:
         """The field's value; None where it was never written."""
         self.reads.add((obj, field))
@@ -94,8 +99,8 @@ def _moved_object(obj: Object, kind: Kind, everything: bool, guess: bool) -> Obj
     match obj:
         case Tuple(items):
             return Tuple(tuple(moved(v, kind, everything=everything, guess=guess) for v in items))
-        case Stream(element):
-            return Stream(moved(element, kind, everything=everything, guess=guess))
+        case Stream(element, _):
+            return Stream(moved(element, kind, everything=everything, guess=guess), obj.generator)
         case Moved(base, _, _, numbers):
             return Moved(base, kind, guess, numbers or everything)
         case Sequence() | Mapping() | Instance() | LibraryObject():

@@ -6,8 +6,8 @@ import libcst as cst
 
 from jaxlint.interp.assignment import assign
 from jaxlint.interp.engine import Frame, statement
-from jaxlint.interp.expressions import note_suspension
 from jaxlint.interp.flow import execute, truth
+from jaxlint.interp.generators import note_suspension
 from jaxlint.interp.heap import base_of
 from jaxlint.interp.heat import Pace
 from jaxlint.interp.iteration import iterated, loop_pace
@@ -25,7 +25,7 @@ from jaxlint.interp.values import (
 )
 from jaxlint.kinds import Kind
 
-MAX_TURNS = 4
+MAX_TURNS = 6
 
 
 def _loop(frame: Frame, turn: "Turn") -> None:

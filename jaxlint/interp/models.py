@@ -128,6 +128,10 @@ class Models:
         """The operation by which reading an attribute fetches its object; None where it does not."""
         return self._attribute_reads.get(name)
 
+    def attribute_of(self, name: str) -> str | None:
+        """Like `attribute`, of the name itself alone."""
+        return self._attributes.get(name)
+
     def attribute(self, name: str) -> str | None:
         """What an attribute holds, as a `returns` word; None where nothing is said."""
         word = self._attributes.get(name)

@@ -2,7 +2,7 @@
 
 from jaxlint.interp.engine import Call, Engine, Frame
 from jaxlint.interp.program import Module, Project
-from jaxlint.interp.values import UNKNOWN, Library, ProjectModule, Value, of
+from jaxlint.interp.values import UNKNOWN, Library, ProjectModule, Sequence, Tuple, Value, of
 
 
 def import_module(frame: Frame, name: str) -> Value:
@@ -83,7 +83,26 @@ def star_names(engine: Engine, path: str) -> dict[str, Value]:
     if module is None:
         return {}
     activation = engine.run_module(module)
-    return {k: v for k, v in engine.scopes[activation.number].names.items() if not k.startswith("_")}
+    names = engine.scopes[activation.number].names
+    public = _listed(engine, names.get("__all__", UNKNOWN))
+    return {k: v for k, v in names.items() if (not k.startswith("_") if public is None else k in public)}
+
+
+def _listed(engine: Engine, value: Value) -> set[str] | None:
+    """The strings of a list or tuple that is written out; None of anything else."""
+    found: set[str] = set()
+    for obj in value.objects:
+        if isinstance(obj, Tuple):
+            items = list(obj.items)
+        elif isinstance(obj, Sequence):
+            items = list(engine.heap.fields(obj).values())
+        else:
+            return None
+        for item in items:
+            if not item.const or not isinstance(item.const[0], str) or not item.const[0]:
+                return None
+            found.add(item.const[0])
+    return found if found and not value.unknown and not value.kind else None
 
 
 def absolute(module: Module, level: int, name: str) -> str:

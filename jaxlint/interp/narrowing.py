@@ -4,9 +4,22 @@ from dataclasses import replace
 
 import libcst as cst
 
+from jaxlint.interp.classes import mro
 from jaxlint.interp.engine import Frame
 from jaxlint.interp.heap import base_of
-from jaxlint.interp.values import NONE, NULL, Library, Mapping, Object, Sequence, Tuple, Value, without_none
+from jaxlint.interp.values import (
+    NONE,
+    NULL,
+    Class,
+    Instance,
+    Library,
+    Mapping,
+    Object,
+    Sequence,
+    Tuple,
+    Value,
+    without_none,
+)
 from jaxlint.kinds import HOST, Kind
 
 
@@ -74,13 +87,21 @@ _CLASSES: dict[str, Kind] = {
 
 
 def _isinstance(frame: Frame, call: cst.Call, *, positive: bool) -> None:
-    if not (isinstance(call.func, cst.Name) and call.func.value == "isinstance" and len(call.args) == 2):
+    if not (isinstance(call.func, cst.Name) and call.func.value in {"isinstance", "hasattr"} and len(call.args) == 2):
         return
-    key = _key(call.args[0].value)
+    wanted = frame.engine.evaluate(frame, call.args[1].value)
+    if call.func.value == "isinstance":
+        narrow_to(frame, call.args[0].value, wanted, positive=positive)
+    elif wanted.const and isinstance(wanted.const[0], str):
+        _narrow_by_attribute(frame, call.args[0].value, wanted.const[0], positive=positive)
+
+
+def narrow_to(frame: Frame, node: cst.BaseExpression, wanted: Value, *, positive: bool) -> None:
+    """Sharpen what a name may be by its being an instance of a class, or not."""
+    key = _key(node)
     value = None if key is None else frame.state.names.get(key)
     if key is None or value is None:
         return
-    wanted = frame.engine.evaluate(frame, call.args[1].value)
     kinds = _places(frame, wanted)
     if kinds is None:
         _contained(frame, key, value, wanted, positive=positive)
@@ -95,6 +116,41 @@ def _isinstance(frame: Frame, call: cst.Call, *, positive: bool) -> None:
         frame.state.names[key] = replace(value, kind=value.kind & ~kinds)
 
 
+def _narrow_by_attribute(frame: Frame, node: cst.BaseExpression, name: str, *, positive: bool) -> None:
+    key = _key(node)
+    value = None if key is None else frame.state.names.get(key)
+    if key is None or value is None:
+        return
+    kept = Kind(0)
+    for kind in value.kind:
+        if _kind_has(frame, kind, value, name) is not (not positive):
+            kept |= kind
+    if kept or value.objects or value.unknown:
+        frame.state.names[key] = replace(value, kind=kept, const=value.const if kept == value.kind else ())
+
+
+_ARRAY_CLASSES = {Kind.DEVICE: "jax.Array", Kind.TRACER: "jax.Array", Kind.NUMPY: "numpy.ndarray"}
+
+
+def _kind_has(frame: Frame, kind: Kind, value: Value, name: str) -> bool | None:
+    """True or False where it is known whether values in a place have an attribute."""
+    models = frame.engine.models
+    if kind in _ARRAY_CLASSES:
+        known = f"{_ARRAY_CLASSES[kind]}.{name}"
+        if models.exact(known) or models.attribute_of(known) is not None:
+            return True
+        return None if value.unknown else False
+    return hasattr(value.const[0], name) if value.const and value.kind == kind else None
+
+
+def has_attribute(frame: Frame, value: Value, name: str) -> bool | None:
+    """The answer of hasattr where it is known, else None."""
+    if value.unknown or value.objects or not value.kind:
+        return None
+    answers = {_kind_has(frame, kind, value, name) for kind in value.kind}
+    return answers.pop() if len(answers) == 1 else None
+
+
 _CONTAINERS: dict[str, type[Object]] = {
     "builtins.dict": Mapping,
     "builtins.list": Sequence,
@@ -106,12 +162,35 @@ _CONTAINERS: dict[str, type[Object]] = {
 
 def is_instance(frame: Frame, value: Value, wanted: Value) -> bool | None:
     """The answer of isinstance where the places of a value decide it, else None."""
-    kinds = _places(frame, wanted)
-    if kinds is None or value.unknown or value.is_nothing:
+    if value.unknown or value.is_nothing:
         return None
+    kinds = _places(frame, wanted)
+    if kinds is None:
+        return _of_classes(frame, value, wanted)
     if value.known(kinds) and kinds not in {HOST, Kind.PYTHON}:
         return True
     return False if not value.kind & kinds and not value.objects else None
+
+
+def restricted(frame: Frame, value: Value, wanted: Value) -> Value:
+    """The value without the places where no instance of a class lives."""
+    kinds = _places(frame, wanted)
+    return value if kinds is None or not value.kind & kinds else replace(value, kind=value.kind & kinds)
+
+
+def _of_classes(frame: Frame, value: Value, wanted: Value) -> bool | None:
+    """isinstance with classes of the project, of their instances or of arrays and numbers."""
+    items = frame.engine.unpack_star(wanted) or (wanted,)
+    if not all(len(w.objects) == 1 and isinstance(next(iter(w.objects)), Class) and not w.unknown for w in items):
+        return None
+    classes = {o for w in items for o in w.objects}
+    answers = {False} if value.kind else set()
+    for obj in value.objects:
+        below = base_of(obj)
+        if not isinstance(below, Instance):
+            return None
+        answers.add(not classes.isdisjoint(mro(frame.engine, below.cls)))
+    return answers.pop() if len(answers) == 1 else None
 
 
 def _contained(frame: Frame, key: str, value: Value, wanted: Value, *, positive: bool) -> None:

@@ -5,9 +5,9 @@ from dataclasses import replace
 import libcst as cst
 
 from jaxlint.interp import devices, effects
-from jaxlint.interp.engine import Frame, expression
+from jaxlint.interp.engine import Argument, Frame, expression
 from jaxlint.interp.gates import Gate, gate_of
-from jaxlint.interp.heap import ANY, element_of, is_container
+from jaxlint.interp.heap import ANY, base_of, element_of, is_container
 from jaxlint.interp.heat import Pace
 from jaxlint.interp.library import fresh_array
 from jaxlint.interp.narrowing import narrow
@@ -16,6 +16,7 @@ from jaxlint.interp.values import (
     NULL,
     PYTHON,
     UNKNOWN,
+    Instance,
     Sequence,
     Stream,
     Tuple,
@@ -112,6 +113,9 @@ def binary(
 ) -> Value:
     """A binary operation of any operator, strings, lists and tuples included."""
     name = type(operator).__name__.removesuffix("Assign")
+    own = _by_method(frame, node, name, left, right, nodes)
+    if own is not None:
+        return own
     if name == "Modulo" and left.const and isinstance(left.const[0], str):
         effects.reading(frame, node, Operation.FORMAT, "%", [(right, nodes[1])], deep=True)
         return constant("")
@@ -134,6 +138,32 @@ def binary(
     if name in {"BitAnd", "BitOr", "BitXor"} and left.objects and right.objects and not left.kind and not right.kind:
         return join(left, right)
     return arithmetic(frame, node, left, right, nodes, _SIGNS.get(name, name))
+
+
+_METHODS = {
+    "Add": "add", "Subtract": "sub", "Multiply": "mul", "Divide": "truediv", "FloorDivide": "floordiv", "Modulo": "mod",
+    "Power": "pow", "MatrixMultiply": "matmul", "BitAnd": "and", "BitOr": "or", "BitXor": "xor", "LeftShift": "lshift",
+    "RightShift": "rshift", "Equal": "eq", "NotEqual": "ne", "LessThan": "lt", "LessThanEqual": "le",
+    "GreaterThan": "gt", "GreaterThanEqual": "ge",
+}  # fmt: skip
+
+
+def _by_method(
+    frame: Frame, node: cst.CSTNode, name: str, left: Value, right: Value, nodes: tuple[cst.CSTNode, cst.CSTNode]
+) -> Value | None:
+    """An operation on instances of the project's classes, by their own methods; None where they have none."""
+    word = _METHODS.get(name)
+    out: Value | None = None
+    for prefix, value, other, at in (("", left, right, nodes[1]), ("r", right, left, nodes[0])):
+        if word is None or out is not None or value.kind or value.unknown:
+            continue
+        for obj in value.objects:
+            if isinstance(base_of(obj), Instance):
+                method = frame.engine.attribute(frame, node, of(obj), f"__{prefix}{word}__")
+                if method.objects:
+                    result = frame.engine.call(frame, node, method, [Argument(other, at)])
+                    out = result if out is None else join(out, result)
+    return out
 
 
 _SIGNS = {
@@ -235,6 +265,9 @@ def _compare(
         return _identity(left, right, isinstance(operator, cst.IsNot))
     if isinstance(operator, cst.In | cst.NotIn):
         return _membership(frame, node, left, right, nodes)
+    own = _by_method(frame, node, type(operator).__name__, left, right, nodes)
+    if own is not None:
+        return own
     if left.const and right.const and isinstance(operator, cst.Equal | cst.NotEqual):
         a, b = left.const[0], right.const[0]
         if isinstance(a, str | int | bool | None) and isinstance(b, str | int | bool | None) and a != "" and b != "":
@@ -269,7 +302,11 @@ def _membership(
         return PYTHON  # a key of a mapping, or a part of a string
     operands: list[tuple[Value, cst.CSTNode | None]] = []
     for obj in right.objects:
-        if isinstance(obj, Sequence | Tuple | Stream):
+        if isinstance(base_of(obj), Instance):
+            method = frame.engine.attribute(frame, node, of(obj), "__contains__")
+            if method.objects:
+                frame.engine.call(frame, node, method, [Argument(left, nodes[0])])
+        elif isinstance(obj, Sequence | Tuple | Stream):
             element = element_of(frame.engine.heap, of(obj))
             if left.kind & ARRAY or element.kind & ARRAY:
                 operands = [(left, nodes[0]), (element, nodes[1])]

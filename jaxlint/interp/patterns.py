@@ -7,9 +7,11 @@ from jaxlint.interp.classes import all_fields
 from jaxlint.interp.engine import Frame, statement
 from jaxlint.interp.flow import execute, truth
 from jaxlint.interp.heap import base_of, element_of, read
+from jaxlint.interp.narrowing import is_instance, narrow_to
 from jaxlint.interp.scopes import assign_name
 from jaxlint.interp.values import (
     NOTHING,
+    NULL,
     UNKNOWN,
     Instance,
     Value,
@@ -25,19 +27,44 @@ def _match(frame: Frame, node: cst.CSTNode) -> None:
     subject = frame.engine.evaluate(frame, node.subject)
     before = frame.state
     after = before.copy()
-    after.alive = not any(_catches_all(case) for case in node.cases)
+    after.alive = False
+    fits: bool | None = None
     for case in node.cases:
         frame.state = before.copy()
+        fits = _fits(frame, case.pattern, node.subject, subject)
+        if fits is False:
+            continue
         _bind_pattern(frame, case.pattern, subject)
         if case.guard is not None:
             truth(frame, case.guard, frame.engine.evaluate(frame, case.guard))
         execute(frame, case.body)
         after.merge(frame.state)
+        if fits and case.guard is None:
+            break
+        fits = None
+    if not fits:
+        after.merge(before)
     frame.state = after
 
 
-def _catches_all(case: cst.MatchCase) -> bool:
-    return case.guard is None and isinstance(case.pattern, cst.MatchAs) and case.pattern.pattern is None
+def _fits(frame: Frame, pattern: cst.MatchPattern, node: cst.BaseExpression, subject: Value) -> bool | None:
+    """Whether a subject takes a case, where the places of its value tell; its name is sharpened to what fits."""
+    match pattern:
+        case cst.MatchAs(pattern=None):
+            return True
+        case cst.MatchAs(pattern=cst.MatchPattern() as inner):
+            return _fits(frame, inner, node, subject)
+        case cst.MatchSingleton(value=cst.Name("None")):
+            if subject.none_only:
+                return True
+            return None if NULL in subject.objects or subject.unknown else False
+        case cst.MatchClass():
+            wanted = frame.engine.evaluate(frame, pattern.cls)
+            answer = is_instance(frame, subject, wanted)
+            narrow_to(frame, node, wanted, positive=True)
+            return None if answer and (pattern.patterns or pattern.kwds) else answer
+        case _:
+            return None
 
 
 def _bind_pattern(frame: Frame, pattern: cst.MatchPattern, subject: Value) -> None:

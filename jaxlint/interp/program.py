@@ -51,6 +51,13 @@ def children(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
             yield value
 
 
+def walk(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    """A node and all that can matter below it."""
+    yield node
+    for child in children(node):
+        yield from walk(child)
+
+
 @dataclass(frozen=True, slots=True)
 class Parameter:
     """One parameter. `kind` is "positional", "keyword", "star" or "double-star"."""

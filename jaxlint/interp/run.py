@@ -17,6 +17,7 @@ from jaxlint.interp import (
     containers,
     control,
     devices,
+    dispatch,
     displays,
     effects,
     entering,
@@ -24,6 +25,7 @@ from jaxlint.interp import (
     expressions,
     flow,
     frameworks,
+    generators,
     gradients,
     guards,
     imports,
@@ -45,8 +47,8 @@ from jaxlint.sites import Confidence, Heat, Note, Operand, Operation, Site, Span
 
 PARTS = (
     assignment, attributes, calls, classes, comprehensions, concurrency, containers, control, devices, displays,
-    explicit, expressions, flow, frameworks, gradients, guards, imports, loops, operators, patterns, standard,
-    subscripts, transforms, trees,
+    dispatch, explicit, expressions, flow, frameworks, generators, gradients, guards, imports, loops, operators,
+    patterns, standard, subscripts, transforms, trees,
 )  # fmt: skip
 """The modules that register what they hold with the engine."""
 

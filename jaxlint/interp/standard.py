@@ -13,7 +13,8 @@ from jaxlint.interp.heap import ANY, base_of, element_of
 from jaxlint.interp.heat import Pace
 from jaxlint.interp.iteration import iterated
 from jaxlint.interp.library import fresh
-from jaxlint.interp.narrowing import is_instance
+from jaxlint.interp.modules import import_module
+from jaxlint.interp.narrowing import has_attribute, is_instance
 from jaxlint.interp.operators import binary
 from jaxlint.interp.values import (
     NONE,
@@ -260,6 +261,15 @@ def _isinstance(call: Call) -> Value:
     return PYTHON
 
 
+@handler("hasattr")
+def _hasattr(call: Call) -> Value:
+    name = call.given(1)
+    if not name.const or not isinstance(name.const[0], str):
+        return PYTHON
+    answer = has_attribute(call.frame, call.given(0), name.const[0])
+    return PYTHON if answer is None else constant(answer)
+
+
 @handler("getattr")
 def _getattr(call: Call) -> Value:
     name = call.argument(1)
@@ -269,6 +279,14 @@ def _getattr(call: Call) -> Value:
     value = call.engine.attribute(call.frame, call.node, base, name.const[0])
     default = call.argument(2)
     return value if default is None else join(value, default)
+
+
+@handler("import_module")
+def _import_module(call: Call) -> Value:
+    name = call.given(0, "name")
+    if name.const and isinstance(name.const[0], str) and name.const[0] and not name.const[0].startswith("."):
+        return import_module(call.frame, name.const[0])
+    return UNKNOWN
 
 
 @handler("setattr")
@@ -302,7 +320,12 @@ def _property(call: Call) -> Value:
 
 @handler("property_setter")
 def _property_setter(call: Call) -> Value:
-    return call.receiver or UNKNOWN
+    """``@x.setter``: the same property, which now may be assigned to."""
+    setter = call.given(0)
+    objects = (call.receiver or UNKNOWN).objects
+    if not call.name.endswith("setter"):
+        return call.receiver or UNKNOWN
+    return of(*(replace(o, setter=setter) if isinstance(o, Property) else o for o in objects))
 
 
 @handler("staticmethod")

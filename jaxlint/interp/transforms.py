@@ -12,6 +12,7 @@ from jaxlint.interp.heat import Pace
 from jaxlint.interp.uploads import any_tracer, callee_text, eager_uploads, upload_sites
 from jaxlint.interp.values import (
     NOTHING,
+    NULL,
     PYTHON,
     UNKNOWN,
     Function,
@@ -264,7 +265,9 @@ def _call_jit(call: Call) -> Value:
             traced.append(replace(a, value=moved(a.value, Kind.TRACER)))
             dynamic.append(a)
         else:
-            traced.append(replace(a, value=to_tracers(a.value)))
+            # Of what is not known, a compiled function makes tracers or nothing, unless it is told to leave it alone.
+            bare = a.value.unknown and not a.value.objects
+            traced.append(replace(a, value=Value(Kind.TRACER, frozenset((NULL,))) if bare else to_tracers(a.value)))
             dynamic.append(a)
     outer = any_tracer(frame, [a.value for a in call.arguments])
     if not frame.staged and not outer:

@@ -13,6 +13,8 @@ from jaxlint.kinds import ARRAY, NOWHERE, Kind
 
 MAX_ALTERNATIVES = 16
 MAX_TUPLE_DEPTH = 4
+MAX_LENGTHS = 3
+"""Tuples of more lengths than these are joined into a stream."""
 
 
 class Place(NamedTuple):
@@ -61,8 +63,8 @@ class Value(Hashed):
     """A set of possible values.
 
     `kind`: the places of its arrays and scalars. `objects`: functions, classes, modules, containers, instances that it
-    may be. `unknown`: it may also be something that the analysis cannot name. `const`: `(v,)` where it is exactly the
-    Python literal v. `origin` and `tokens` explain and identify; they take no part in equality.
+    may be. `unknown`: it may also be something that the analysis cannot name. `const`: `(v, ...)` where it is exactly
+    the Python literal v. `origin` and `tokens` explain and identify; they take no part in equality.
     `boolean` says that an array holds truth values, so that indexing by it selects. `placement` is the device or
     sharding to which an array is committed, "default" for one that is not committed, "" where that is not known.
     """
@@ -223,9 +225,13 @@ class Mapping(Object):
 
 @dataclass(frozen=True, slots=True)
 class Stream(Object):
-    """An iterator, generator or immutable collection of unknown length: what each turn yields."""
+    """An iterator, generator or immutable collection of unknown length: what each turn yields.
+
+    `generator` is the number of the activation that yields it, where that is one of the project.
+    """
 
     element: Value
+    generator: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,10 +257,11 @@ class Super(Object):
 
 @dataclass(frozen=True, slots=True)
 class Property(Object):
-    """A descriptor on a class: `how` is property, static, class or cached."""
+    """A descriptor on a class: `how` is property, static, class or cached; `setter` is what assignment calls."""
 
     function: Value
     how: str
+    setter: "Value | None" = None
 
 
 for _cls in (
@@ -272,8 +279,9 @@ NUMPY = Value(Kind.NUMPY)
 
 
 def constant(value: object) -> Value:
-    """The value of a literal."""
-    return Value(Kind.PYTHON, const=(value,))
+    """The value of a literal. Those that may equal an integer carry their type: 1 is neither True nor 1.0."""
+    typed = isinstance(value, bool | float)
+    return Value(Kind.PYTHON, const=(value, type(value).__name__) if typed else (value,))
 
 
 def of(*objects: Object, origin: Origin | None = None) -> Value:
@@ -309,7 +317,7 @@ def join(a: Value, b: Value, depth: int = MAX_TUPLE_DEPTH) -> Value:
     if a == b:
         return a if origin is a.origin and tokens == a.tokens else replace(a, origin=origin, tokens=tokens)
     objects, overflow = _unite(a.objects, b.objects, depth)
-    const = a.const if a.const == b.const and _same_type(a.const, b.const) else ()
+    const = a.const if a.const == b.const else ()
     boolean = a.boolean and b.boolean
     placement = a.placement if a.placement == b.placement else ""
     return Value(
@@ -323,10 +331,6 @@ def join_all(values: Iterable[Value], depth: int = MAX_TUPLE_DEPTH) -> Value:
     for value in values:
         out = join(out, value, max(depth, 0))
     return out
-
-
-def _same_type(a: tuple[object, ...], b: tuple[object, ...]) -> bool:
-    return len(a) == len(b) and all(type(x) is type(y) for x, y in zip(a, b, strict=True))
 
 
 def _unite(a: frozenset[Object], b: frozenset[Object], depth: int) -> tuple[frozenset[Object], bool]:
@@ -350,12 +354,15 @@ def _unite(a: frozenset[Object], b: frozenset[Object], depth: int) -> tuple[froz
                 streams.append(obj)
         else:
             rest.add(obj)
+    if len(tuples) > MAX_LENGTHS or (streams and tuples):
+        # Too many lengths make a stream, which takes in every tuple that comes later: joining again changes nothing.
+        streams.extend(Stream(join_all(t.items, depth - 1)) for t in tuples.values())
+        tuples = {}
+    rest.update(tuples.values())
     if streams:
-        rest.add(Stream(join_all((s.element for s in streams), depth - 1)))
-    if len(tuples) > 3:
-        rest.add(Stream(join_all((v for t in tuples.values() for v in t.items), depth - 1)))
-    else:
-        rest.update(tuples.values())
+        makers = {s.generator for s in streams}
+        maker = makers.pop() if len(makers) == 1 else None
+        rest.add(Stream(join_all((s.element for s in streams), depth - 1), maker))
     if len(rest) > MAX_ALTERNATIVES:
         return frozenset(sorted(rest, key=repr)[:MAX_ALTERNATIVES]), True
     return frozenset(rest), False
@@ -366,6 +373,11 @@ def without_constant(value: Value) -> Value:
     if not value.const or value.const[0] is None or isinstance(value.const[0], bool):
         return value
     return replace(value, const=())
+
+
+def _bounded(value: Value, depth: int) -> Value:
+    """`widen` for what a callable is bound to: settings keep their literals."""
+    return widen(value, depth) if value.objects else value
 
 
 def widen(value: Value, depth: int = MAX_TUPLE_DEPTH) -> Value:
@@ -381,7 +393,15 @@ def widen(value: Value, depth: int = MAX_TUPLE_DEPTH) -> Value:
         elif isinstance(obj, Tuple):
             objects.add(Tuple(tuple(widen(v, depth - 1) for v in obj.items)))
         elif isinstance(obj, Stream):
-            objects.add(Stream(widen(obj.element, depth - 1)))
+            objects.add(replace(obj, element=widen(obj.element, depth - 1)))
+        elif isinstance(obj, Partial):
+            arguments = tuple(_bounded(v, depth - 1) for v in obj.arguments)
+            keywords = tuple((k, _bounded(v, depth - 1)) for k, v in obj.keywords)
+            objects.add(Partial(_bounded(obj.function, depth - 1), arguments, keywords))
+        elif isinstance(obj, Method):
+            objects.add(Method(obj.function, _bounded(obj.receiver, depth - 1)))
+        elif isinstance(obj, Transformed):
+            objects.add(replace(obj, function=_bounded(obj.function, depth - 1)))
         else:
             objects.add(obj)
     return replace(value, objects=frozenset(objects), unknown=unknown)
