@@ -18,8 +18,8 @@ from jaxlint.errors import UserError
 from jaxlint.findings import FileError, Finding, Report, Status
 from jaxlint.inputs import Inputs
 from jaxlint.report import formats, statistics
-from jaxlint.report.progress import Progress
 from jaxlint.report.context import Context, escape, place
+from jaxlint.report.progress import Progress
 from jaxlint.rulebook import Rule, load_rules
 from jaxlint.selection import enabled
 from jaxlint.settings import Request, Settings

@@ -25,10 +25,11 @@ class Status(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The runtime pass's answer. `evidence` is "guard" (the guard refused it there), "trace" (it was seen to copy there),
-    "error" (JAX raised there), "operation" (the same operation was refused elsewhere) or None. `runs` counts the runs
-    that were judged, `transfers` those that crossed, `bytes` what crossed as far as that is known; `processes` are those
-    of a distributed program that came by; `message` is the guard's, or the reason why there is no answer."""
+    """The runtime pass's answer. `evidence` is "guard" (the guard refused it there), "trace" (it was seen to copy
+    there), "error" (JAX raised there), "operation" (the same operation was refused elsewhere) or None. `runs` counts
+    the runs that were judged, `transfers` those that crossed, `bytes` what crossed as far as that is known;
+    `processes` are those of a distributed program that came by; `message` is the guard's, or the reason why there is
+    no answer."""
 
     status: Status
     evidence: str | None = None

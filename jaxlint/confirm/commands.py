@@ -125,9 +125,7 @@ def _has_jax(python: str) -> bool:
         return False
 
 
-def run(
-    command: Command, plan: Path, log: Path, *, folder: Path, timeout: float, tick: Callable[[], None]
-) -> Ended:
+def run(command: Command, plan: Path, log: Path, *, folder: Path, timeout: float, tick: Callable[[], None]) -> Ended:
     """Runs a command to its end, its output appended to `log`; `timeout` is in seconds. `tick` is called ten times a
     second. Its whole process group is gone when this returns, also when it raises."""
     environment = {**os.environ, **command.environment, VARIABLE: str(plan)}

@@ -31,6 +31,8 @@ def examine(python: str) -> tuple[str, bool]:
     for name in ORDER:
         reason = told["backends"][name]
         plugin = ", ".join(f"{key} {value}" for key, value in told["plugin"].items()) if name == "virtual" else ""
-        lines.append(f"{name:<9} {'can not serve: ' + reason if reason else 'can serve' + (f' ({plugin})' if plugin else '')}")
+        lines.append(
+            f"{name:<9} {'can not serve: ' + reason if reason else 'can serve' + (f' ({plugin})' if plugin else '')}"
+        )
     lines.append(f"auto      {serving[0] if serving else 'nothing can serve'}")
     return "".join(line + "\n" for line in lines), bool(serving)

@@ -16,7 +16,7 @@ FORMATTED, LEAKED = "formatted", "leaked"
 LEAKING = (Operation.LEAK, Operation.CACHE)
 # Writers of metrics may fetch by name for whoever calls them: that is a wait all the same.
 ALSO_EXPLICIT = (Operation.METRIC,)
-# What the syntax around an expression does with its value, by operation and callee; all else the expression does itself.
+# What the syntax around an expression does with its value, by operation and callee; else the expression does it.
 BY_SYNTAX = {(Operation.TRUTH, None): "truth", (Operation.FORMAT, "f-string"): "field"}
 
 
@@ -55,6 +55,11 @@ def is_decidable(finding: Finding) -> bool:
     return finding.operation is not None and (finding.direction is not None or finding.code.startswith("JT4"))
 
 
+def is_explicit(finding: Finding, rule: Rule) -> bool:
+    """True if a transfer that the program asks for by name counts as well."""
+    return rule.proof.level == "disallow_explicit" or finding.operation in ALSO_EXPLICIT
+
+
 def form(finding: Finding) -> str:
     """What runs at the place: the expression's own last step, or what the syntax around it does with its value."""
     return BY_SYNTAX.get((finding.operation, finding.callee), "operation") if finding.operation else "operation"
@@ -68,7 +73,7 @@ def _mark(number: int, span: Span, form: str, findings: Iterable[Finding], rules
         rule = rules[finding.code]
         if finding.direction is not None:
             directions[str(finding.direction)] = None
-            explicit |= rule.proof.level == "disallow_explicit" or finding.operation in ALSO_EXPLICIT
+            explicit |= is_explicit(finding, rule)
         elif finding.operation in LEAKING:
             raises[LEAKED] = None
         else:

@@ -11,6 +11,7 @@ from pathlib import Path
 from jaxlint.confirm.answers import Answers
 from jaxlint.confirm.commands import Command, Ended, find_python, log_tail, own_suite, parse_command, run
 from jaxlint.confirm.marking import Marking, mark
+from jaxlint.confirm.probing import probed
 from jaxlint.confirm.verdicts import verdict
 from jaxlint.findings import Report
 from jaxlint.rulebook import Rule
@@ -50,8 +51,12 @@ def confirm(
     with tempfile.TemporaryDirectory(prefix="jaxlint-", ignore_cleanup_errors=True) as temporary:
         session = _Session(marking, choices, folder, Path(temporary), progress)
         troubles = [session.run(command, remarks) for command in commands]
-    trouble = next(filter(None, troubles), "")
-    return Execution(_judged(report, marking, session.answers, trouble), tuple(remarks))
+        trouble = next(filter(None, troubles), "")
+        judged = _judged(report, marking, session.answers, trouble)
+        judged = replace(
+            judged, findings=probed(judged.findings, python, session.probe_backend, rules, Path(temporary))
+        )
+    return Execution(judged, tuple(remarks))
 
 
 class _Session:
@@ -79,7 +84,9 @@ class _Session:
         self.answers.read(records)
         trouble = ended.trouble or (f"the program raised {answers.crashed}" if answers.crashed else "")
         if not answers.processes:
-            remarks.append(f"`{command.shown}`: no Python of it could be watched (one started with -I, -E or -S cannot)")
+            remarks.append(
+                f"`{command.shown}`: no Python of it could be watched (one started with -I, -E or -S cannot)"
+            )
         if ended.status or ended.timed_out:
             what = trouble or f"it ended with status {ended.status}"
             remarks.append(f"`{command.shown}`: {what}; its last lines:")
@@ -87,6 +94,11 @@ class _Session:
         for name, told in answers.backends.items():
             remarks.append(f"`{command.shown}`: judged by the backend {name} (jax {told.get('jax')})")
         return trouble
+
+    @property
+    def probe_backend(self) -> str:
+        """The backend for operation probes: the one that judged the runs, else the one that always serves."""
+        return next(iter(self.answers.backends), self.choices.backend if self.choices.backend != "auto" else "sentinel")
 
     def _run(self, command: Command, backend: str) -> tuple[Ended, Answers, Path, Path]:
         self.number += 1
@@ -129,4 +141,3 @@ def _judged(report: Report, marking: Marking, answers: Answers, trouble: str) ->
         for index, finding in enumerate(report.findings)
     ]
     return replace(report, findings=tuple(findings))
-

@@ -23,7 +23,9 @@ def verdict(index: int, finding: Finding, marking: Marking, answers: Answers, tr
     if answer is not None:
         return _seen(finding, answer)
     if answers.distrusted:
-        return Verdict(Status.UNDECIDED, message=f"the guard of this process can not be relied on: {answers.distrusted}")
+        return Verdict(
+            Status.UNDECIDED, message=f"the guard of this process can not be relied on: {answers.distrusted}"
+        )
     if path in answers.troubles:
         return Verdict(Status.UNDECIDED, message=f"the file was not watched: {answers.troubles[path]}")
     if path in answers.loaded and number not in answers.loaded[path]:
@@ -41,7 +43,12 @@ def _seen(finding: Finding, answer: Answer) -> Verdict:
             evidence = "error" if answer.raised[:1].isupper() else "trace"
             return Verdict(Status.CONFIRMED, evidence, answer.backend, answer.runs, message=said, processes=processes)
         return Verdict(
-            Status.REFUTED, None, answer.backend, answer.runs, message="it ran, and no tracer failed", processes=processes
+            Status.REFUTED,
+            None,
+            answer.backend,
+            answer.runs,
+            message="it ran, and no tracer failed",
+            processes=processes,
         )
     crossing = answer.crossings.get(str(finding.direction))
     if crossing is None:

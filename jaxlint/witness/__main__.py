@@ -14,7 +14,8 @@ def _load() -> None:
     spec = importlib.util.spec_from_file_location(
         NAME, os.path.join(here, "__init__.py"), submodule_search_locations=[here]
     )
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     sys.modules[NAME] = module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
 

@@ -43,7 +43,7 @@ def why_not(name: str) -> str | None:
 def choose(cache: str) -> tuple[str, str]:
     """The first backend that can serve here, and why those before it do not. `virtual` has to pass its self-test, which
     is run once for an interpreter, a jaxlib and a plugin; `cache` is the folder that remembers."""
-    reasons = []
+    reasons: list[str] = []
     for name in NAMES[:-1]:
         reason = why_not(name)
         if reason is None and name == virtual.NAME:
@@ -78,7 +78,12 @@ def _run_self_test(name: str) -> str:
     command = [sys.executable, os.path.dirname(os.path.abspath(__file__)), "selftest", name]
     try:
         done = subprocess.run(
-            command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=SELF_TEST_SECONDS
+            command,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=SELF_TEST_SECONDS,
         )
         checks: dict[str, str] = json.loads(done.stdout.splitlines()[-1])
     except subprocess.TimeoutExpired:
@@ -141,9 +146,8 @@ class Backends:
             virtual.start(self._replace)
         elif self.name == SENTINEL:
             self._install_sentinel()
-        marks.guard = Guard(self.plan.records)
-        self.open_doors = lambda: open_doors(marks, marks.guard, self.is_trusted)
-        self.open_doors()
+        marks.guard = guard = Guard(self.plan.records)
+        open_doors(marks, guard, self.is_trusted)
         self.tell()
 
     def tell(self) -> None:
@@ -168,9 +172,9 @@ class Backends:
         return self.distrust is None
 
     def _canary(self) -> str | None:
-        from .sentinel import canary
-
         import jax
+
+        from .sentinel import canary
 
         try:
             with jax.ensure_compile_time_eval():

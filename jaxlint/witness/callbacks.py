@@ -104,7 +104,7 @@ class Callbacks:
                 if buffer.type != TOKEN:
                     _store(buffer, value)
             return None
-        except BaseException:  # noqa: BLE001 an exception can not cross the caller, which is compiled code
+        except BaseException:
             return _error(frame, f"CpuCallback error calling callback: {traceback.format_exc()}")
 
 

@@ -35,7 +35,7 @@ def open_doors(marks: Marks, guard: Guard, trusted: Callable[[], bool]) -> None:
     modules = [getattr(lib, name) for name in ("_jax", "xla_extension", "xla_client") if hasattr(lib, name)]
     for module in modules:
         if hasattr(module, "batched_copy_to_host_async"):
-            setattr(module, "batched_copy_to_host_async", doors.over_many(module.batched_copy_to_host_async))
+            module.batched_copy_to_host_async = doors.over_many(module.batched_copy_to_host_async)
     _watch_tracers(marks)
 
 

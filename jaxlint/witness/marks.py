@@ -64,12 +64,12 @@ class Marks:
 
     def install(self) -> None:
         """Puts the functions that instrumented code calls among the builtins."""
-        for name, value in (
-            (rewrite.BEGIN, self.begin), (rewrite.END, self.end), (rewrite.TRUTH, self.truth),
-            (rewrite.ATTEMPT, self.attempt), (rewrite.RAISED, self.raised), (rewrite.FORMAT, format),
-            (rewrite.OPERATOR, operator), ("__jaxlint_repr__", repr), ("__jaxlint_str__", str),
-            ("__jaxlint_ascii__", ascii),
-        ):  # fmt: skip
+        functions: Mapping[str, object] = {
+            rewrite.BEGIN: self.begin, rewrite.OPEN: self.open, rewrite.END: self.end, rewrite.TRUTH: self.truth,
+            rewrite.ATTEMPT: self.attempt, rewrite.RAISED: self.raised, rewrite.OPERATOR: operator,
+            rewrite.FORMAT: format, "__jaxlint_repr__": repr, "__jaxlint_str__": str, "__jaxlint_ascii__": ascii,
+        }  # fmt: skip
+        for name, value in functions.items():
             setattr(builtins, name, value)
 
     def begin(self, number: int, value: Any, /) -> Any:
@@ -81,6 +81,11 @@ class Marks:
             self._count(entry.seen)
         if self.leaks.pending or number in self.leaking:
             self._look_for_leaks(number, value)
+        return value
+
+    def open(self, number: int, value: Any, /) -> Any:
+        """As `begin`, for the first step of an operation that is counted at its second."""
+        self._enter(number, sys._getframe(1))
         return value
 
     def end(self, number: int, value: Any, /) -> Any:
@@ -192,8 +197,9 @@ class Marks:
         distributed = sys.modules.get("jax._src.distributed")
         if distributed is not None and distributed.global_state.process_id:
             self.recorder.tell(process=distributed.global_state.process_id)
-        if getattr(sys, "last_type", None) is not None and "_pytest" not in sys.modules:
-            self.recorder.tell(crashed=sys.last_type.__name__)
+        uncaught: type[BaseException] | None = getattr(sys, "last_type", None)
+        if uncaught is not None and "_pytest" not in sys.modules:
+            self.recorder.tell(crashed=uncaught.__name__)
         self._settle_leaks()
         self.recorder.tell_all()
 

@@ -2,9 +2,10 @@
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 # The environment variable that names the file of a plan; every Python that inherits it is watched.
 VARIABLE = "JAXLINT_WITNESS"
@@ -53,13 +54,13 @@ class Plan:
 def read_plan(path: str) -> Plan:
     """Reads what `write_plan` wrote. OSError or ValueError where that is not so."""
     data = json.loads(Path(path).read_text("utf-8"))
-    files = {
-        name: tuple(
-            Mark(*mark[:6], tuple(mark[6]), mark[7], tuple(mark[8])) for mark in marks
-        )
-        for name, marks in data["files"].items()
-    }
+    files = {name: tuple(_mark(mark) for mark in marks) for name, marks in data["files"].items()}
     return Plan(files, data["digests"], data["records"], data["cache"], data["backend"], data["leaks"])
+
+
+def _mark(row: Sequence[Any]) -> Mark:
+    number, line, column, end_line, end_column, form, directions, explicit, raises = row
+    return Mark(number, line, column, end_line, end_column, form, tuple(directions), explicit, tuple(raises))
 
 
 def write_plan(plan: Plan, path: str) -> None:

@@ -27,8 +27,9 @@ class Crossing:
 
 @dataclass(slots=True)
 class Seen:
-    """What a mark has seen: how often it was run (`calls`) and judged (`runs`), what crossed unasked in which direction,
-    how often something crossed that was asked for by name, the class of ``jax.errors`` raised there and its text."""
+    """What a mark has seen: how often it was run (`calls`) and judged (`runs`), what crossed unasked in which
+    direction, how often something crossed that was asked for by name, the class of ``jax.errors`` raised there and
+    its text."""
 
     number: int
     calls: int = 0

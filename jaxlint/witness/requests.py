@@ -61,4 +61,9 @@ def _doctor(cache: str) -> dict[str, object]:
         if reason is None and name != "device":
             reason = backends.self_test(name, cache)
         answers[name] = reason
-    return {"python": sys.version.split()[0], "versions": versions, "backends": answers, "plugin": dict(virtual.describe())}
+    return {
+        "python": sys.version.split()[0],
+        "versions": versions,
+        "backends": answers,
+        "plugin": dict(virtual.describe()),
+    }

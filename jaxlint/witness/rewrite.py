@@ -16,8 +16,8 @@ from typing import TypeVar
 
 from .plan import Mark
 
-BEGIN, END, TRUTH, FORMAT, ATTEMPT, RAISED = (
-    f"__jaxlint_{word}__" for word in ("begin", "end", "truth", "format", "attempt", "raised")
+BEGIN, OPEN, END, TRUTH, FORMAT, ATTEMPT, RAISED = (
+    f"__jaxlint_{word}__" for word in ("begin", "open", "end", "truth", "format", "attempt", "raised")
 )
 # The functions of `operator` that do what the syntax does, without a Python frame.
 BINARY = {
@@ -129,6 +129,9 @@ class _Rewriter(ast.NodeTransformer):
         for mark in self.take(node, "operation"):
             new = self.operation(node, mark)
         for mark in self.take(node, "truth"):
+            if isinstance(node, ast.Compare):
+                # What a comparison with another library's object fetches, it may fetch while it compares.
+                node.comparators[0] = _call(OPEN, mark.number, node.comparators[0])
             new = _located(_call(TRUTH, mark.number, new), node)
         return new
 
@@ -252,7 +255,7 @@ def _hand_through_bound(bounds: ast.Slice, number: int) -> bool:
 
 
 def _attempt(node: ast.expr, number: int) -> ast.expr | None:
-    """``f(a, k=b)`` becomes ``attempt(n, f, a, k=b)()``: what `attempt` returns does the call, from the user's frame."""
+    """``f(a, k=b)`` becomes ``attempt(n, f, a, k=b)()``: what `attempt` returns does the call, in the user's frame."""
     match node:
         case ast.Call(func=ast.Name(id=name)) if name in OF_THE_FRAME:
             return None

@@ -68,7 +68,8 @@ def with_first_statement(tree: ast.Module, places: Places) -> ast.Module:
         if not is_text and not (isinstance(node, ast.ImportFrom) and node.module == "__future__"):
             break
         place += 1
-    first = ast.Expr(ast.Call(ast.Name(PUT_RIGHT, ast.Load()), [ast.Constant(tuple(places.items()))], []))
+    known = ast.Constant(tuple(places.items()))  # type: ignore[arg-type]
+    first = ast.Expr(ast.Call(ast.Name(PUT_RIGHT, ast.Load()), [known], []))
     tree.body.insert(place, first)
     if len(tree.body) > place + 1:
         ast.copy_location(first, tree.body[place + 1])

@@ -73,7 +73,7 @@ def _outcome(check: Callable[[], None]) -> str:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             check()
-    except Exception as error:  # noqa: BLE001 each check is reported, whatever happens in it
+    except Exception as error:
         # What JAX says of a failed callback carries a traceback: the last line says the most.
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
         return f"{type(error).__name__}: {lines[-1]}"[:300] if lines else type(error).__name__
@@ -243,7 +243,7 @@ def _failing_callback() -> None:
     logging.disable(logging.CRITICAL)
     try:
         _ready(jax.jit(lambda x: jax.pure_callback(fail, x, x))(_fresh()))
-    except Exception as error:  # noqa: BLE001 its class differs between versions of jax
+    except Exception as error:
         _require("as intended" in str(error), "the error of a callback was lost")
     else:
         raise ValueError("the error of a callback was lost")

@@ -154,9 +154,9 @@ class _After(importlib.abc.MetaPathFinder):
             return None
         sys.meta_path.remove(self)
         spec = importlib.util.find_spec(fullname)
-        loader: Any = spec.loader if spec is not None else None
-        if loader is None or not hasattr(loader, "exec_module"):
+        if spec is None or not hasattr(spec.loader, "exec_module"):
             return spec
+        loader: Any = spec.loader
         if isinstance(loader, type):
             # A frozen module's loader is one class for all: it gets a stand-in.
             spec.loader = loader = _Loader(loader)
@@ -215,7 +215,7 @@ def _shadow_compile(module: ModuleType, witness: Witness) -> None:
         code = witness.code_of(source, str(name), optimize) if mode == "exec" and name else None
         return compile(source, filename, mode, *rest, **more) if code is None else code
 
-    setattr(module, "compile", compile_marked)
+    vars(module)["compile"] = compile_marked
 
 
 def _shown_arguments() -> list[str]:

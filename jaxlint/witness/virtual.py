@@ -135,7 +135,7 @@ class _Discovery:
                 return self.original()
             try:
                 client = self._client()
-            except Exception as error:  # noqa: BLE001 whatever it is, the program must not go on unguarded
+            except Exception as error:
                 self._withdraw()
                 self.on_failure(f"the virtual devices could not be made: {_one_line(error)}")
                 return self.original()

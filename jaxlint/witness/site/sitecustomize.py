@@ -16,7 +16,8 @@ def _start() -> None:
     spec = importlib.util.spec_from_file_location(
         name, os.path.join(package, "__init__.py"), submodule_search_locations=[package]
     )
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:
@@ -25,7 +26,7 @@ def _start() -> None:
     finally:
         mine = sys.modules.pop("sitecustomize")
         try:
-            import sitecustomize  # noqa: F401
+            import sitecustomize  # type: ignore[import-not-found]  # noqa: F401
         except ImportError as error:
             if error.name != "sitecustomize":
                 raise
