@@ -136,6 +136,7 @@ class Measured(TypedDict, total=False):
     setup: str
     snippet: str
     directions: dict[str, str]
+    other_versions: dict[str, dict[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +147,11 @@ class Row:
     setup: str
     snippet: str
     directions: Mapping[str, str]
+    versions: Mapping[str, Mapping[str, str]]
+
+    def expected(self, version: str, direction: str) -> str:
+        """What was measured with a version of jax; most rows do not differ between them."""
+        return self.versions.get(version, {}).get(direction, self.directions[direction])
 
     def transfers(self, direction: str) -> bool | None:
         """True for an implicit transfer, False for none or an explicit one, None where nothing was measured."""
@@ -154,16 +160,22 @@ class Row:
             return True
         return False if answer in SILENT else None
 
-    def function(self) -> str:
+    def arrays(self) -> list[str]:
+        """The assignments of those fresh arrays that the operation uses."""
         names = {node.id for node in ast.walk(ast.parse(f"{self.setup}\n{self.snippet}")) if isinstance(node, ast.Name)}
-        arrays = [f"{name} = {text}" for name, text in ARRAYS.items() if name in names]
-        body = "\n".join([*arrays, *filter(None, [self.setup]), self.snippet])
+        return [f"{name} = {text}" for name, text in ARRAYS.items() if name in names]
+
+    def function(self) -> str:
+        body = "\n".join([*self.arrays(), *filter(None, [self.setup]), self.snippet])
         return f"\n\ndef row_{self.id}():\n{textwrap.indent(body, '    ')}\n"
 
 
 def rows() -> list[Row]:
     measured: list[Measured] = json.loads(TABLE.read_text("utf-8"))
-    return [Row(row["id"], row.get("setup", ""), row["snippet"], row["directions"]) for row in measured]
+    return [
+        Row(row["id"], row.get("setup", ""), row["snippet"], row["directions"], row.get("other_versions", {}))
+        for row in measured
+    ]
 
 
 def programs(some: Sequence[Row]) -> Iterator[tuple[str, dict[int, str]]]:

@@ -221,9 +221,7 @@ OFTEN = (
     "args.use_wandb",
     "logger is not None",
 )
-RARE_GAPS = {
-    "last_time + 10 < time.time()": "a clock is seen only where a difference is compared",
-}
+RARE_GAPS: dict[str, str] = {}
 OFTEN_GAPS: dict[str, str] = {}
 
 
@@ -709,11 +707,7 @@ SHAPES = {
                     print(step(x))  # d2h hot
     """,
 }
-SHAPE_GAPS = {
-    "a counter of one's own compared for being the first": "only names that a for binds count as counters",
-    "the test under a name": "a gate is seen where its test is written, not under the name that it was given",
-    "the test in a function": "a gate is seen where its test is written, not behind a call",
-}
+SHAPE_GAPS: dict[str, str] = {}
 
 
 @pytest.mark.parametrize("text", rows(SHAPES, SHAPE_GAPS))

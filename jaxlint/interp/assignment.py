@@ -10,6 +10,7 @@ from jaxlint.interp.displays import store_item
 from jaxlint.interp.engine import Argument, Engine, Frame
 from jaxlint.interp.expressions import evaluate_index
 from jaxlint.interp.heap import ANY, base_of, element_of, leaves, read
+from jaxlint.interp.program import path_of
 from jaxlint.interp.scopes import assign_name
 from jaxlint.interp.values import (
     CALLEE,
@@ -65,13 +66,6 @@ def refine_item(frame: Frame, base: cst.BaseExpression, index: Value, at: cst.CS
         frame.state.names[item_key(path, index.const[0])] = value
     elif isinstance(base, cst.Name) and isinstance(at, cst.Name) and at.value in frame.loop_names:
         frame.rekeyed[base.value] = join(frame.rekeyed.get(base.value, NOTHING), value)
-
-
-def path_of(node: cst.BaseExpression) -> str | None:
-    """The dotted name under which a state may know a value: a name, or an attribute of one."""
-    if isinstance(node, cst.Attribute) and isinstance(node.value, cst.Name):
-        return f"{node.value.value}.{node.attr.value}"
-    return node.value if isinstance(node, cst.Name) else None
 
 
 def item_key(name: str, key: str) -> str:

@@ -18,6 +18,7 @@ from jaxlint.interp.engine import (
     Frame,
     Mode,
 )
+from jaxlint.interp.gates import gated
 from jaxlint.interp.heat import Pace
 from jaxlint.interp.library import call_library, returned
 from jaxlint.interp.program import FunctionInfo
@@ -283,7 +284,8 @@ def _attempts(engine: Engine, frame: Frame, info: FunctionInfo, bound: dict[str,
     for attempt in range(2):
         before = activation.result
         if isinstance(info.node, cst.Lambda):
-            activation.result = join(activation.result, engine.evaluate(frame, info.node.body))
+            value = gated(frame, info.node.body, engine.evaluate(frame, info.node.body))
+            activation.result = join(activation.result, value)
         else:
             engine.execute(frame, info.node.body)
             if frame.state.alive:

@@ -13,7 +13,7 @@ from typing import ClassVar
 import libcst as cst
 
 from jaxlint.interp.heap import Heap
-from jaxlint.interp.heat import Pace
+from jaxlint.interp.heat import Gate, Pace
 from jaxlint.interp.models import Models
 from jaxlint.interp.program import FunctionInfo, Module, Project
 from jaxlint.interp.states import Activation, GaveUp, GivenUp, Scope, State
@@ -97,6 +97,7 @@ class Frame:
     tolerant: int = 0
     rights: dict[int, Value] = field(default_factory=dict)
     displayed: dict[int, dict[str, Value]] = field(default_factory=dict)
+    answers: dict[int, Gate] = field(default_factory=dict)
     concrete: bool = False
     rekeyed: dict[str, Value] = field(default_factory=dict)
     loop_names: frozenset[str] | set[str] = frozenset()

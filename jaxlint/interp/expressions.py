@@ -7,6 +7,8 @@ import libcst as cst
 from jaxlint.interp import effects
 from jaxlint.interp.engine import Argument, Frame, expression
 from jaxlint.interp.heap import ANY, KEYS, field_names, read
+from jaxlint.interp.heat import Gate
+from jaxlint.interp.program import path_of
 from jaxlint.interp.scopes import assign_name, read_name
 from jaxlint.interp.values import (
     NONE,
@@ -109,16 +111,10 @@ def _subscript(frame: Frame, node: cst.CSTNode) -> Value:
     base = frame.engine.evaluate(frame, node.value)
     index, at = evaluate_index(frame, node.slice)
     if index.const and isinstance(index.const[0], str) and isinstance(node.value, cst.Name | cst.Attribute):
-        refined = frame.state.names.get(f"{_path(node.value)}.[{index.const[0]}]")
+        refined = frame.state.names.get(f"{path_of(node.value)}.[{index.const[0]}]")
         if refined is not None:
             return refined
     return frame.engine.subscript(frame, node, base, index, at)
-
-
-def _path(node: cst.Name | cst.Attribute) -> str:
-    if isinstance(node, cst.Attribute):
-        return f"{node.value.value}.{node.attr.value}" if isinstance(node.value, cst.Name) else ""
-    return node.value
 
 
 def evaluate_index(frame: Frame, elements: Seq[cst.SubscriptElement]) -> tuple[Value, cst.CSTNode | None]:
@@ -171,7 +167,10 @@ def _call(frame: Frame, node: cst.CSTNode) -> Value:
             arguments.extend(Argument(v, arg.value, k) for k, v in known.items())
         else:
             arguments.append(Argument(value, arg.value, keyword, arg.star))
-    return engine.call(frame, node, callee, arguments)
+    result = engine.call(frame, node, callee, arguments)
+    if result.gate is not Gate.NONE:
+        frame.answers[id(node)] = result.gate
+    return result
 
 
 def _known_keywords(frame: Frame, value: Value) -> dict[str, Value] | None:

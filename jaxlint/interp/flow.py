@@ -9,10 +9,10 @@ from jaxlint.interp import effects, guards
 from jaxlint.interp.assignment import assign, refine_item
 from jaxlint.interp.definitions import define_class, define_function
 from jaxlint.interp.engine import Frame, Guard, statement
-from jaxlint.interp.gates import Gate, gate_of
+from jaxlint.interp.gates import gate_of, gated
 from jaxlint.interp.generators import note_suspension
 from jaxlint.interp.heap import element_of, is_container, leaves
-from jaxlint.interp.heat import Pace
+from jaxlint.interp.heat import Gate, Pace
 from jaxlint.interp.narrowing import narrow
 from jaxlint.interp.operators import binary
 from jaxlint.interp.program import children
@@ -107,7 +107,7 @@ def _expression_statement(frame: Frame, node: cst.CSTNode) -> None:
 @statement(cst.Assign)
 def _assign(frame: Frame, node: cst.CSTNode) -> None:
     assert isinstance(node, cst.Assign)
-    value = frame.engine.evaluate(frame, node.value)
+    value = gated(frame, node.value, frame.engine.evaluate(frame, node.value))
     for target in node.targets:
         assign(frame, target.target, value)
         if isinstance(node.value, cst.Dict):
@@ -148,8 +148,7 @@ def _augmented_assign(frame: Frame, node: cst.CSTNode) -> None:
 @statement(cst.Return)
 def _return(frame: Frame, node: cst.CSTNode) -> None:
     assert isinstance(node, cst.Return)
-    value = Value(objects=frozenset()) if node.value is None else frame.engine.evaluate(frame, node.value)
-    value = NONE if node.value is None else value
+    value = NONE if node.value is None else gated(frame, node.value, frame.engine.evaluate(frame, node.value))
     activation = frame.activation
     if frame.traced and frame.info is not None and frame.info.place in frame.engine.memoised:
         held = [v for v in leaves(frame.engine.heap, value) if v.kind.must_be(Kind.TRACER)]

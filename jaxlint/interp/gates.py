@@ -1,21 +1,14 @@
 """Gates: the tests by which loops do something only now and then ("every n steps", first turn, debug flags)."""
 
-import enum
 import re
+from dataclasses import replace
 
 import libcst as cst
 
 from jaxlint.interp.engine import Frame
-from jaxlint.interp.program import walk
-
-
-class Gate(enum.Enum):
-    """What a test says about how often its branches run."""
-
-    NONE = 0
-    PASSED = 1  # the branch taken when the test holds is rare
-    FAILED = 2  # the other one is
-
+from jaxlint.interp.heat import Gate
+from jaxlint.interp.program import path_of, walk
+from jaxlint.interp.values import Value
 
 _RARE_NAME = re.compile(
     r"(^|_)(debug|verbose|dry_run|should_\w+|is_last\w*|is_first\w*|is_log\w*|log_now|do_log\w*)($|_)|every|interval|(^|_)freq",
@@ -50,8 +43,25 @@ def gate_of(frame: Frame, test: cst.BaseExpression) -> Gate:
     if isinstance(test, cst.Subscript) and len(test.slice) == 1 and isinstance(test.slice[0].slice, cst.Index):
         return _setting(test.slice[0].slice.value)
     if isinstance(test, cst.Name | cst.Attribute | cst.Call):
-        return Gate.PASSED if _RARE_NAME.search(_last_name(test)) else Gate.NONE
+        return Gate.PASSED if _RARE_NAME.search(_last_name(test)) else _carried(frame, test)
     return Gate.NONE
+
+
+def _carried(frame: Frame, test: cst.Name | cst.Attribute | cst.Call) -> Gate:
+    """What a value says of the test by which it was made, under a name or by a function."""
+    if isinstance(test, cst.Call):
+        return frame.answers.get(id(test), Gate.NONE)
+    key = path_of(test)
+    value = None if key is None else frame.state.names.get(key)
+    return Gate.NONE if value is None else value.gate
+
+
+def gated(frame: Frame, node: cst.BaseExpression | None, value: Value) -> Value:
+    """The value of a test that is kept for later, with what the test says."""
+    if isinstance(node, cst.Comparison | cst.BooleanOperation | cst.UnaryOperation | cst.BinaryOperation):
+        gate = gate_of(frame, node)
+        return value if gate is value.gate else replace(value, gate=gate)
+    return value
 
 
 def _setting(key: cst.BaseExpression) -> Gate:
@@ -89,7 +99,7 @@ def _comparison(frame: Frame, test: cst.Comparison) -> Gate:
     if isinstance(target.operator, cst.NotEqual) and any(_is_counter(frame, s) for s in sides):
         return Gate.FAILED
     if isinstance(target.operator, cst.GreaterThan | cst.GreaterThanEqual | cst.LessThan | cst.LessThanEqual):
-        if any(_is_time_difference(s) for s in sides):
+        if any(_is_time_difference(s) or _is_clock(s) for s in sides):
             return Gate.PASSED
         if _is_first_turns(frame, test) or any(_last_name(s) in {"random", "rand", "uniform"} for s in sides):
             return Gate.PASSED
@@ -116,6 +126,10 @@ def _is_counter(frame: Frame, node: cst.BaseExpression) -> bool:
     return any(isinstance(n, cst.Name) and n.value in frame.loop_names for n in walk(node)) and not any(
         isinstance(n, cst.Call | cst.Attribute | cst.Subscript) for n in walk(node)
     )
+
+
+def _is_clock(node: cst.BaseExpression) -> bool:
+    return isinstance(node, cst.Call) and _last_name(node) in {"time", "monotonic", "perf_counter", "now"}
 
 
 def _is_time_difference(node: cst.BaseExpression) -> bool:

@@ -6,6 +6,14 @@ from collections.abc import Iterable, Mapping
 from jaxlint.sites import Heat
 
 
+class Gate(enum.Enum):
+    """What a test says about how often its branches run inside a loop."""
+
+    NONE = 0
+    PASSED = 1  # the branch taken when the test holds is rare
+    FAILED = 2  # the other one is
+
+
 class Pace(enum.Enum):
     """What stands between the start of a function and a place in it.
 

@@ -100,7 +100,7 @@ def _for(frame: Frame, node: cst.CSTNode) -> None:
     bind(node.target, targets)
     saved = frame.loop_names
     bound = frame.loop_bound
-    frame.loop_names = saved | targets
+    frame.loop_names = saved | targets | _counters(node)
     frame.loop_bound = bound | _bound_in(frame, node)
     if element.is_nothing and not iterable.is_nothing:
         element = PYTHON if iterable.kind == Kind.PYTHON else UNKNOWN
@@ -141,12 +141,28 @@ def _while(frame: Frame, node: cst.CSTNode) -> None:
     assert isinstance(node, cst.While)
     bound = frame.loop_bound
     frame.loop_bound = bound | _bound_in(frame, node)
+    saved, frame.loop_names = frame.loop_names, frame.loop_names | _counters(node)
     _loop(frame, _WhileTurn(node, _marked(frame, node, Pace.ONCE if frame.staged else Pace.LOOPED)))
-    frame.loop_bound = bound
+    frame.loop_names, frame.loop_bound = saved, bound
     if isinstance(node.test, cst.Name) and node.test.value == "True" and not frame.state.alive:
         frame.state.alive = False
     if node.orelse is not None and frame.state.alive:
         execute(frame, node.orelse.body)
+
+
+def _counters(node: cst.For | cst.While) -> set[str]:
+    """The names that a loop counts up itself, at each of its turns: ``n += 1``."""
+    found: set[str] = set()
+    for line in node.body.body:
+        for statement_ in line.body if isinstance(line, cst.SimpleStatementLine) else ():
+            if (
+                isinstance(statement_, cst.AugAssign)
+                and isinstance(statement_.operator, cst.AddAssign)
+                and isinstance(statement_.target, cst.Name)
+                and isinstance(statement_.value, cst.Integer)
+            ):
+                found.add(statement_.target.value)
+    return found
 
 
 def _bound_in(frame: Frame, node: cst.For | cst.While) -> frozenset[str]:

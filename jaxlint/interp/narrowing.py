@@ -7,6 +7,7 @@ import libcst as cst
 from jaxlint.interp.classes import mro
 from jaxlint.interp.engine import Frame
 from jaxlint.interp.heap import base_of
+from jaxlint.interp.program import path_of
 from jaxlint.interp.values import (
     NONE,
     NULL,
@@ -48,14 +49,6 @@ def _is_none(node: cst.BaseExpression) -> bool:
     return isinstance(node, cst.Name) and node.value == "None"
 
 
-def _key(node: cst.BaseExpression) -> str | None:
-    if isinstance(node, cst.Name):
-        return node.value
-    if isinstance(node, cst.Attribute) and isinstance(node.value, cst.Name):
-        return f"{node.value.value}.{node.attr.value}"
-    return None
-
-
 def _value(frame: Frame, node: cst.BaseExpression, key: str) -> Value | None:
     known = frame.state.names.get(key)
     if known is None and isinstance(node, cst.Attribute):
@@ -64,7 +57,7 @@ def _value(frame: Frame, node: cst.BaseExpression, key: str) -> Value | None:
 
 
 def _set_none(frame: Frame, node: cst.BaseExpression, *, is_none: bool) -> None:
-    key = _key(node)
+    key = path_of(node)
     value = None if key is None else _value(frame, node, key)
     if key is None or value is None:
         return
@@ -98,7 +91,7 @@ def _isinstance(frame: Frame, call: cst.Call, *, positive: bool) -> None:
 
 def narrow_to(frame: Frame, node: cst.BaseExpression, wanted: Value, *, positive: bool) -> None:
     """Sharpen what a name may be by its being an instance of a class, or not."""
-    key = _key(node)
+    key = path_of(node)
     value = None if key is None else frame.state.names.get(key)
     if key is None or value is None:
         return
@@ -117,7 +110,7 @@ def narrow_to(frame: Frame, node: cst.BaseExpression, wanted: Value, *, positive
 
 
 def _narrow_by_attribute(frame: Frame, node: cst.BaseExpression, name: str, *, positive: bool) -> None:
-    key = _key(node)
+    key = path_of(node)
     value = None if key is None else frame.state.names.get(key)
     if key is None or value is None:
         return

@@ -6,9 +6,9 @@ import libcst as cst
 
 from jaxlint.interp import devices, effects
 from jaxlint.interp.engine import Argument, Frame, expression
-from jaxlint.interp.gates import Gate, gate_of
+from jaxlint.interp.gates import gate_of
 from jaxlint.interp.heap import ANY, base_of, element_of, is_container
-from jaxlint.interp.heat import Pace
+from jaxlint.interp.heat import Gate, Pace
 from jaxlint.interp.library import fresh_array
 from jaxlint.interp.narrowing import narrow
 from jaxlint.interp.values import (

@@ -58,6 +58,13 @@ def walk(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
         yield from walk(child)
 
 
+def path_of(node: cst.CSTNode) -> str | None:
+    """The dotted name under which a state may know a value: a name, or an attribute of one."""
+    if isinstance(node, cst.Attribute) and isinstance(node.value, cst.Name):
+        return f"{node.value.value}.{node.attr.value}"
+    return node.value if isinstance(node, cst.Name) else None
+
+
 @dataclass(frozen=True, slots=True)
 class Parameter:
     """One parameter. `kind` is "positional", "keyword", "star" or "double-star"."""

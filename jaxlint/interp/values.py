@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from jaxlint.interp.hashing import Hashed, keep_hash
+from jaxlint.interp.heat import Gate
 from jaxlint.kinds import ARRAY, NOWHERE, Kind
 
 MAX_ALTERNATIVES = 16
@@ -67,6 +68,7 @@ class Value(Hashed):
     the Python literal v. `origin` and `tokens` explain and identify; they take no part in equality.
     `boolean` says that an array holds truth values, so that indexing by it selects. `placement` is the device or
     sharding to which an array is committed, "default" for one that is not committed, "" where that is not known.
+    `gate` is what the test says by which a truth value was made.
     """
 
     kind: Kind = NOWHERE
@@ -77,6 +79,7 @@ class Value(Hashed):
     origin: Origin | None = field(default=None, compare=False)
     tokens: frozenset[Token] = field(default=frozenset(), compare=False)
     placement: str = field(default="", compare=False)
+    gate: Gate = field(default=Gate.NONE, compare=False)
 
     @property
     def is_nothing(self) -> bool:
@@ -314,14 +317,17 @@ def join(a: Value, b: Value, depth: int = MAX_TUPLE_DEPTH) -> Value:
     if b.origin is not None and (origin is None or (b.kind & ARRAY and not a.kind & ARRAY)):
         origin = b.origin
     tokens = a.tokens | b.tokens
+    gate = a.gate if a.gate is b.gate else Gate.NONE
     if a == b:
-        return a if origin is a.origin and tokens == a.tokens else replace(a, origin=origin, tokens=tokens)
+        if origin is a.origin and tokens == a.tokens and gate is a.gate:
+            return a
+        return replace(a, origin=origin, tokens=tokens, gate=gate)
     objects, overflow = _unite(a.objects, b.objects, depth)
     const = a.const if a.const == b.const else ()
     boolean = a.boolean and b.boolean
     placement = a.placement if a.placement == b.placement else ""
     return Value(
-        a.kind | b.kind, objects, a.unknown or b.unknown or overflow, const, boolean, origin, tokens, placement
+        a.kind | b.kind, objects, a.unknown or b.unknown or overflow, const, boolean, origin, tokens, placement, gate
     )
 
 
