@@ -23,9 +23,12 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("rulebook", "interp"),
     ("pages", "source", "sites", "findings"),
     ("kinds", "errors"),
+    ("witness",),
 )
 # Below every layer: the version alone.
 ROOT_MODULE = "jaxlint"
+# All that the rest of jaxlint may see of the witness: where it lies, and the form of its plan.
+WITNESS_SEEN = ("", ".plan", ".plan.Mark", ".plan.Plan", ".plan.VARIABLE", ".plan.write_plan")
 # Words that others in the same layer build on.
 SAME_LAYER = {("findings", "sites"), ("source", "sites"), ("source", "findings")}
 
@@ -68,6 +71,8 @@ def breaches(package: Path) -> list[str]:
             if parts[0] != ROOT_MODULE or len(parts) == 1 or parts[1] in (here, ROOT_MODULE):
                 continue
             there = parts[1]
+            if there == "witness" and name.removeprefix("jaxlint.witness") not in WITNESS_SEEN:
+                found.append(f"{here} imports {name}")
             if rank.get(there, -1) <= rank[here] and (here, there) not in SAME_LAYER:
                 found.append(f"{here} imports {there}")
     return found
@@ -141,6 +146,7 @@ class TestTheLawsCanFail:
             ("kinds.py", "import jaxlint.cli", "kinds imports cli"),
             ("interp/run.py", "def f():\n    from jaxlint.check import x", "interp imports check"),
             ("kinds.py", "from jaxlint import cli", "kinds imports cli"),
+            ("check.py", "from jaxlint.witness.doors import x", "check imports jaxlint.witness.doors"),
             ("news.py", "", "news has no layer"),
         ],
     )
