@@ -236,6 +236,7 @@ class Engine:
         self.memoised: set[Place] = set()
         self.managers: dict[Place, tuple[Guard, ...]] = {}
         self.given_up: list[GivenUp] = []
+        self.too_deep: dict[str, tuple[Module, cst.CSTNode, str]] = {}
         self.transformed: dict[Place, Transformed] = {}
 
     expressions: ClassVar[dict[type, Evaluator]] = {}
