@@ -65,7 +65,7 @@ class Marks:
     def install(self) -> None:
         """Puts the functions that instrumented code calls among the builtins."""
         functions: Mapping[str, object] = {
-            rewrite.BEGIN: self.begin, rewrite.OPEN: self.open, rewrite.END: self.end, rewrite.TRUTH: self.truth,
+            rewrite.BEGIN: self.begin, rewrite.ALSO: self.also, rewrite.OPEN: self.open, rewrite.END: self.end, rewrite.TRUTH: self.truth,
             rewrite.ATTEMPT: self.attempt, rewrite.RAISED: self.raised, rewrite.OPERATOR: operator,
             rewrite.FORMAT: format, "__jaxlint_repr__": repr, "__jaxlint_str__": str, "__jaxlint_ascii__": ascii,
         }  # fmt: skip
@@ -74,14 +74,24 @@ class Marks:
 
     def begin(self, number: int, value: Any, /) -> Any:
         """The operation of a mark is next; `value` is its last operand and is given back."""
-        entry = self._enter(number, sys._getframe(1))
+        self._begin(self._enter(number, sys._getframe(1)), value)
+        return value
+
+    def also(self, number: int, value: Any, /) -> Any:
+        """As `begin`, for a further mark of the operation that was begun just now."""
+        entry = Entry(self.marks[number], self.seen[number], sys._getframe(1))
+        self.thread.entries.append(entry)
+        self._begin(entry, value)
+        return value
+
+    def _begin(self, entry: Entry, value: object) -> None:
+        number = entry.mark.number
         if number in self.logged:
             self._watch(entry)
         else:
             self._count(entry.seen)
         if self.leaks.pending or number in self.leaking:
             self._look_for_leaks(number, value)
-        return value
 
     def open(self, number: int, value: Any, /) -> Any:
         """As `begin`, for the first step of an operation that is counted at its second."""

@@ -16,8 +16,8 @@ from typing import TypeVar
 
 from .plan import Mark
 
-BEGIN, OPEN, END, TRUTH, FORMAT, ATTEMPT, RAISED = (
-    f"__jaxlint_{word}__" for word in ("begin", "open", "end", "truth", "format", "attempt", "raised")
+BEGIN, ALSO, OPEN, END, TRUTH, FORMAT, ATTEMPT, RAISED = (
+    f"__jaxlint_{word}__" for word in ("begin", "also", "open", "end", "truth", "format", "attempt", "raised")
 )
 # The functions of `operator` that do what the syntax does, without a Python frame.
 BINARY = {
@@ -91,14 +91,14 @@ class _Rewriter(ast.NodeTransformer):
         ends with the statement."""
         for mark in (*self.stores, *self.take(node, "operation")):
             if node.value is not None:
-                node.value = _call(BEGIN, mark.number, node.value)
+                node.value = _call(ALSO if self.after else BEGIN, mark.number, node.value)
                 self.after.append(mark)
         self.stores.clear()
 
     def guarded(self, node: ast.stmt) -> ast.stmt:
         ends: list[ast.stmt] = [
             ast.copy_location(ast.Expr(_call(END, mark.number, ast.copy_location(ast.Constant(None), node))), node)
-            for mark in self.after
+            for mark in reversed(self.after)
         ]
         told = ast.Expr(ast.Call(ast.Name(RAISED, ast.Load()), [], []))
         handler = ast.ExceptHandler(None, None, [told, ast.Raise(None, None)])
@@ -126,10 +126,11 @@ class _Rewriter(ast.NodeTransformer):
         if not isinstance(node, ast.expr):
             return node
         new: ast.expr = node
-        for mark in self.take(node, "operation"):
+        operations = self.take(node, "operation")
+        for mark in operations:
             new = self.operation(node, mark)
         for mark in self.take(node, "truth"):
-            if isinstance(node, ast.Compare):
+            if isinstance(node, ast.Compare) and not operations:
                 # What a comparison with another library's object fetches, it may fetch while it compares.
                 node.comparators[0] = _call(OPEN, mark.number, node.comparators[0])
             new = _located(_call(TRUTH, mark.number, new), node)
