@@ -65,7 +65,8 @@ class Marks:
     def install(self) -> None:
         """Puts the functions that instrumented code calls among the builtins."""
         functions: Mapping[str, object] = {
-            rewrite.BEGIN: self.begin, rewrite.ALSO: self.also, rewrite.OPEN: self.open, rewrite.END: self.end, rewrite.TRUTH: self.truth,
+            rewrite.BEGIN: self.begin, rewrite.ALSO: self.also,
+            rewrite.OPEN: self.open, rewrite.END: self.end, rewrite.TRUTH: self.truth,
             rewrite.ATTEMPT: self.attempt, rewrite.RAISED: self.raised, rewrite.OPERATOR: operator,
             rewrite.FORMAT: format, "__jaxlint_repr__": repr, "__jaxlint_str__": str, "__jaxlint_ascii__": ascii,
         }  # fmt: skip
