@@ -4,6 +4,7 @@ Laid over the doors of whatever backend serves. A fetch at a marked operation is
 `disallow`; the refusal is noted and the fetch is done as the program's own level says. Everything else passes as it is.
 """
 
+import functools
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -36,6 +37,7 @@ def open_doors(marks: Marks, guard: Guard, trusted: Callable[[], bool]) -> None:
     for module in modules:
         if hasattr(module, "batched_copy_to_host_async"):
             module.batched_copy_to_host_async = doors.over_many(module.batched_copy_to_host_async)
+    _watch_callbacks(doors)
     _watch_tracers(marks)
 
 
@@ -58,6 +60,17 @@ class _Doors:
             return self.judge(lambda: original(arrays), arrays)
 
         return copy
+
+    def over_call(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        """The door of a callback: what it is given is fetched."""
+
+        def call(*arguments: Any, **parameters: Any) -> Any:
+            arrays = [argument for argument in arguments if self.guard.is_array(argument)]
+            if not arrays:
+                return original(*arguments, **parameters)
+            return self.judge(lambda: original(*arguments, **parameters), arrays)
+
+        return call
 
     def judge(self, fetch: Callable[[], Any], arrays: Sequence[Any]) -> Any:
         """The fetch, tried under the guard first if a marked operation asks for it."""
@@ -88,6 +101,25 @@ class _Doors:
         if fresh:
             self.marks.passed_explicitly(entry.seen)
         return result
+
+
+def _watch_callbacks(doors: _Doors) -> None:
+    """A callback outside compiled code fetches its arguments for the host, before it is called."""
+    from jax._src import callback, debugging
+
+    for module, name in (
+        (callback, "pure_callback_impl"),
+        (callback, "io_callback_impl"),
+        (debugging, "debug_callback_impl"),
+    ):
+        original = getattr(module, name, None)
+        if original is None:
+            continue
+        watched = functools.wraps(original)(doors.over_call(original))
+        setattr(module, name, watched)
+        for primitive in vars(module).values():
+            if getattr(primitive, "impl", None) is original:
+                primitive.impl = watched
 
 
 def _watch_tracers(marks: Marks) -> None:

@@ -122,11 +122,13 @@ class _Rewriter(ast.NodeTransformer):
             # A pattern holds no calls: what it compares is marked where the subject is handed to the statement.
             self.subjects.extend(self.take(node.value, "truth"))
             return node
+        place = _updated(node)
+        late = self.take(place, "operation") if place is not None else []
         node = self.generic_visit(node)
         if not isinstance(node, ast.expr):
             return node
         new: ast.expr = node
-        operations = self.take(node, "operation")
+        operations = late or self.take(node, "operation")
         for mark in operations:
             new = self.operation(node, mark)
         for mark in self.take(node, "truth"):
@@ -174,6 +176,14 @@ class _Rewriter(ast.NodeTransformer):
             self.found.discard(mark.number)
             return node
         return _located(_call(END, mark.number, node), node)
+
+
+def _updated(node: ast.AST) -> ast.Subscript | None:
+    """The subscript of ``x.at[index].set(value)``: it only says where, the call reads it."""
+    match node:
+        case ast.Call(func=ast.Attribute(value=ast.Subscript(value=ast.Attribute(attr="at")) as place)):
+            return place
+    return None
 
 
 def _call(name: str, number: int, value: ast.expr) -> ast.expr:
