@@ -159,10 +159,11 @@ class _Discovery:
             xla_client.load_pjrt_plugin_with_c_api(BACKEND, table.capsule())
             _running.table = table
         if _running.bridge is None:
-            from .ffi import Bridge
+            from . import costs, ffi
 
-            bridge = Bridge(_running.table)
+            bridge = ffi.Bridge(_running.table)
             bridge.connect()
+            costs.fill_in(xla_client, lambda: self.original()["cpu"])
             _running.bridge = bridge
         if not xla_client.pjrt_plugin_initialized(BACKEND):
             xla_client.initialize_pjrt_plugin(BACKEND)
