@@ -382,7 +382,7 @@ class TestWhyNot:
     def fit(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """A machine where everything but the plugin is right."""
         monkeypatch.setattr(sys, "platform", "linux")
-        monkeypatch.setattr(platform, "libc_ver", lambda: ("glibc", "2.36"))
+        monkeypatch.setattr(os, "confstr", lambda name: "glibc 2.36", raising=False)
         monkeypatch.setattr(platform, "machine", lambda: "x86_64")
         monkeypatch.setattr(plugin, "find_plugin", lambda: None)
         monkeypatch.delenv(plugin.VARIABLE, raising=False)
@@ -395,10 +395,7 @@ class TestWhyNot:
         ("spoil", "reason"),
         [
             (lambda m: m.setattr(sys, "platform", "darwin"), "the plugin exists for Linux with glibc alone"),
-            (
-                lambda m: m.setattr(platform, "libc_ver", lambda: ("", "")),
-                "the plugin exists for Linux with glibc",
-            ),
+            (lambda m: m.setattr(os, "confstr", lambda name: None), "the plugin exists for Linux with glibc alone"),
             (lambda m: m.setattr(platform, "machine", lambda: "aarch64"), "the plugin exists for x86-64 alone"),
         ],
     )
