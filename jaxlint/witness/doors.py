@@ -125,6 +125,19 @@ def _watch_callbacks(doors: _Doors) -> None:
 def _watch_tracers(marks: Marks) -> None:
     from jax._src import core
 
+    for name, tracers_of in (
+        ("escaped_tracer_error", lambda args: args[:1]),
+        ("leaked_tracer_error", lambda args: args[2]),
+    ):
+        make = getattr(core, name, None)
+        if make is None:
+            continue
+
+        def made(*arguments: Any, make: Any = make, tracers_of: Any = tracers_of, **more: Any) -> Any:
+            marks.leaked(tracers_of(arguments))
+            return make(*arguments, **more)
+
+        setattr(core, name, functools.wraps(make)(made))
     for name in ("__repr__", "__str__", "__format__"):
         original = getattr(core.Tracer, name)
 
