@@ -205,20 +205,6 @@ except Exception as error:
 
 @needs_plugin
 class TestAChild:
-    def test_passes_the_self_test(self) -> None:
-        after = "from jaxlint.witness import selftest\nprint(json.dumps([selftest.run()]))"
-        (checks,) = run(after, JAXLINT_DEVICES="2")
-        assert isinstance(checks, dict)
-        assert {name: what for name, what in checks.items() if what} == {}
-        assert len(checks) >= 20
-
-    def test_without_a_backend_the_self_test_fails_where_it_must(self) -> None:
-        program = "import json\nimport jax\nfrom jaxlint.witness import selftest\nprint(json.dumps(selftest.run()))"
-        done = child(program, JAX_PLATFORMS="cpu")
-        failed = {name: what for name, what in json.loads(done.stdout).items() if what}
-        assert sorted(failed) == ["computed", "fetch", "sharding", "string"]
-        assert failed["fetch"] == "ValueError: numpy.asarray of a device array was not refused"
-
     def test_writes_what_it_writes_without(self) -> None:
         program = """
 import jax.numpy as jnp
