@@ -75,7 +75,7 @@ def measured(backend: str) -> Mapping[str, Answer]:
     environment = {key: value for key, value in os.environ.items() if not key.startswith(("JAX_", "XLA_"))}
     environment |= {
         "PYTHONPATH": str(ROOT),
-        "JAX_PLATFORMS": "cpu",
+        **({} if backend == "device" else {"JAX_PLATFORMS": "cpu"}),
         "XLA_FLAGS": "--xla_force_host_platform_device_count=4",
         "MPLBACKEND": "Agg",
     }
