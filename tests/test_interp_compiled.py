@@ -686,6 +686,15 @@ TRACED = {
         print(f(1.0, 2))  # d2h
         print(jax.remat(lambda x: x * 2)(1.0))  # d2h
     """,
+    "host data on one path": """
+        def f(flag):
+            batch = np.ones(3)
+            if flag:
+                batch = jnp.ones(3)
+            step(batch)  # h2d
+        f(True)
+        f(0)
+    """,
     "grad: what is not differentiated is uploaded": """
         @jax.jit
         def inner(w, x):

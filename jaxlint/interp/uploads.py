@@ -12,7 +12,7 @@ from jaxlint.interp.values import (
     Origin,
     Value,
 )
-from jaxlint.kinds import ARRAY, Kind
+from jaxlint.kinds import Kind
 from jaxlint.sites import Operation
 
 
@@ -30,7 +30,7 @@ def upload_sites(call: Call, arguments: Sequence[Argument]) -> None:
     scalars: list[Argument] = []
     for a in arguments:
         found = [v for v in leaves(frame.engine.heap, a.value) if not (v.const and isinstance(v.const[0], str))]
-        if any(v.kind & Kind.NUMPY and not v.kind & ARRAY for v in found):
+        if any(v.kind & Kind.NUMPY and not v.kind & Kind.TRACER for v in found):
             hosts.append(a)
         elif any(v.known(Kind.PYTHON) for v in found):
             scalars.append(a)
