@@ -72,11 +72,12 @@ def _confirmed(
     from jaxlint.confirm.run import confirm
 
     progress = Progress(sys.stderr if not request.quiet and sys.stderr and sys.stderr.isatty() else None)
-    locations = {file.path: file.location for file in inputs.files.values() if not file.notebook}
+    locations = {file.path: file.location for file in inputs.files.values() if file.path not in inputs.given}
     executed = confirm(
         report,
         rules,
-        {path: location for path, location in locations.items() if path not in inputs.given},
+        locations,
+        {path: notebook for path, notebook in inputs.notebooks.items() if path in locations},
         settings.confirm,
         folder=Path.cwd(),
         progress=progress.show,

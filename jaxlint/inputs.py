@@ -29,7 +29,7 @@ class Inputs:
         self.beside: dict[str, SourceFile] = {}
         self.errors: list[FileError] = []
         self.suppressions: dict[str, Suppressions] = {}
-        self._notebooks: dict[str, Notebook] = {}
+        self.notebooks: dict[str, Notebook] = {}
         self._sources: dict[str, SourceText | None] = {}
         self._texts: dict[int, str] = {}
         self._lines: dict[tuple[str, int | None], Sequence[str]] = {}
@@ -95,8 +95,8 @@ class Inputs:
                 self._fail(path, error)
                 return None
             suppressions = self.suppressions[path] = read_suppressions(source)
-            if path in self._notebooks and not suppressions.skip_file:
-                self.errors.extend(self._notebooks[path].errors)
+            if path in self.notebooks and not suppressions.skip_file:
+                self.errors.extend(self.notebooks[path].errors)
         return self._sources[path]
 
     def text_of(self, tree: object) -> str:
@@ -111,17 +111,17 @@ class Inputs:
             data = read_bytes(file.location, path)
         if not file.notebook:
             return decode_source(data, path)
-        notebook = self._notebooks[path] = decode_notebook(data, path)
+        notebook = self.notebooks[path] = decode_notebook(data, path)
         return notebook.source
 
     def in_cells(self, finding: Finding) -> Finding:
         """A finding as the report shows it: in a notebook, lines count within the cell."""
-        notebook = self._notebooks.get(finding.span.path)
+        notebook = self.notebooks.get(finding.span.path)
         span = finding.span if notebook is None else notebook.in_cell(finding.span)
         return replace(finding, span=span, notes=tuple(map(self._note_in_cell, finding.notes)))
 
     def _note_in_cell(self, note: Note) -> Note:
-        notebook = self._notebooks.get(note.path)
+        notebook = self.notebooks.get(note.path)
         if notebook is None:
             return note
         cell, line = notebook.locate(note.line)
@@ -135,7 +135,7 @@ class Inputs:
             except (SourceError, KeyError):
                 return ()
             if cell is not None:
-                texts = {found.number: found.text for found in self._notebooks[path].cells}
+                texts = {found.number: found.text for found in self.notebooks[path].cells}
                 source = SourceText(path, texts.get(cell, ""))
             self._lines[path, cell] = [source.line(number + 1) for number in range(len(source.line_starts))]
         return self._lines[path, cell]

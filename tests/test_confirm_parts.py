@@ -11,7 +11,7 @@ import pytest
 
 from jaxlint.confirm.answers import Answers
 from jaxlint.confirm.commands import Ended, log_tail, own_suite, parse_command, run
-from jaxlint.confirm.marking import Marking, mark
+from jaxlint.confirm.marking import Marking, Source, mark
 from jaxlint.confirm.verdicts import verdict
 from jaxlint.errors import UserError
 from jaxlint.findings import Direction, Finding, Status
@@ -28,12 +28,12 @@ FLOAT = Finding(
 
 class TestCommands:
     def test_words_and_environment(self) -> None:
-        command = parse_command("A=1 B='x y' python train.py --name 'two words'", "/venv/bin/python")
+        command = parse_command("A=1 B='x y' python train.py --name 'two words'", "/venv/bin/python", {})
         assert command.words == ("/venv/bin/python", "train.py", "--name", "two words")
         assert command.environment == {"A": "1", "B": "x y"}
 
     def test_pytest_is_run_by_the_same_interpreter(self) -> None:
-        assert parse_command("pytest -x tests", "py").words == ("py", "-m", "pytest", "-x", "tests")
+        assert parse_command("pytest -x tests", "py", {}).words == ("py", "-m", "pytest", "-x", "tests")
 
     @pytest.mark.parametrize(
         ("text", "says"),
@@ -46,7 +46,7 @@ class TestCommands:
     )
     def test_what_can_not_be_run(self, text: str, says: str) -> None:
         with pytest.raises(UserError, match=says):
-            parse_command(text, "python")
+            parse_command(text, "python", {})
 
     @pytest.mark.parametrize(
         ("name", "text"),
@@ -73,7 +73,7 @@ class TestCommands:
     def run(self, folder: Path, code: str, timeout: float = 30.0) -> tuple[Ended, str]:
         (folder / "x.py").write_text(code)
         log = folder / "log.txt"
-        command = parse_command("python x.py", sys.executable)
+        command = parse_command("python x.py", sys.executable, {})
         ended = run(command, folder / "plan.json", log, folder=folder, timeout=timeout, tick=lambda: None)
         return ended, log.read_text()
 
@@ -129,7 +129,7 @@ class TestMarking:
             FLOAT.span, "JT202", "upload", Direction.HOST_TO_DEVICE, "m", Heat.HOT, Confidence.HIGH,
             operation=Operation.UPLOAD, callee="float",
         )  # fmt: skip
-        marking = mark([FLOAT, other], RULES, {"a.py": tmp_path / "a.py"})
+        marking = mark([FLOAT, other], RULES, {"a.py": Source(tmp_path / "a.py")})
         ((path, (only,)),) = marking.files.items()
         assert only.directions == ("device_to_host", "host_to_device")
         assert set(marking.of_finding.values()) == {(path, only.number)}
@@ -140,7 +140,7 @@ class TestMarking:
             FLOAT.span, "JT501", "level", None, "m", Heat.COLD, Confidence.HIGH, operation=Operation.GUARD_LEVEL
         )
         comment = Finding(FLOAT.span, "JT001", "unused", None, "m", Heat.COLD, Confidence.HIGH)
-        marking = mark([misuse, comment], RULES, {"a.py": tmp_path / "a.py"})
+        marking = mark([misuse, comment], RULES, {"a.py": Source(tmp_path / "a.py")})
         assert marking.files == {}
         told = verdict(0, misuse, marking, Answers(), "")
         assert told is not None

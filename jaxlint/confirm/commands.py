@@ -54,9 +54,10 @@ class Ended:
         return ""
 
 
-def parse_command(text: str, python: str) -> Command:
+def parse_command(text: str, python: str, notebooks: Mapping[str, Path]) -> Command:
     """``VAR=1 python train.py --steps 3`` as words, split as a shell would but run without one. `python` stands for the
-    command's own ``python``. UserError where there is nothing to run."""
+    command's own ``python``. A notebook as the first word is run as the program that its cells make: `notebooks` holds
+    that file by the notebook's real path. UserError where there is nothing to run."""
     try:
         words = shlex.split(text)
     except ValueError as error:
@@ -67,7 +68,15 @@ def parse_command(text: str, python: str) -> Command:
         environment[name] = value
     if not words:
         raise UserError(f'--run "{text}": there is no command to run')
-    if words[0] in PYTHONS:
+    if words[0].endswith(".ipynb"):
+        program = notebooks.get(os.path.realpath(words[0]))
+        if program is None:
+            raise UserError(f'--run "{text}": this notebook is not among the files that are checked: name it there too')
+        # What a kernel would import from: the folder of the notebook.
+        folder = str(Path(words[0]).absolute().parent)
+        environment["PYTHONPATH"] = os.pathsep.join(filter(None, (folder, os.environ.get("PYTHONPATH"))))
+        words[:1] = [python, str(program)]
+    elif words[0] in PYTHONS:
         words[0] = python
     elif words[0] in ("pytest", "py.test"):
         # The command of that name may belong to another environment than the one that has jax.

@@ -3,7 +3,7 @@
 import hashlib
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from jaxlint.findings import Finding
@@ -21,6 +21,22 @@ BY_SYNTAX = {(Operation.TRUTH, None): "truth", (Operation.FORMAT, "f-string"): "
 
 
 @dataclass(frozen=True, slots=True)
+class Source:
+    """The Python file that is run for a checked file: itself, or for a notebook the program that its cells make.
+    `first_lines` then holds the first line of each cell in that program."""
+
+    location: Path
+    first_lines: Mapping[int, int] = field(default_factory=dict)
+
+    def span(self, span: Span) -> Span:
+        """A span as the report has it, as a span of the file that is run."""
+        if span.cell is None:
+            return span
+        down = self.first_lines[span.cell] - 1
+        return replace(span, line=span.line + down, end_line=span.end_line + down, cell=None)
+
+
+@dataclass(frozen=True, slots=True)
 class Marking:
     """The marks by real path, with the digest of each file's bytes; and the mark of each finding that has one."""
 
@@ -29,17 +45,17 @@ class Marking:
     of_finding: Mapping[int, tuple[str, int]]
 
 
-def mark(findings: Iterable[Finding], rules: Mapping[str, Rule], locations: Mapping[str, Path]) -> Marking:
-    """Marks for the findings that a run can decide. `locations` are the files by shown path; what is not among them (a
-    notebook, standard input) gets no mark. Findings of one place share a mark."""
+def mark(findings: Iterable[Finding], rules: Mapping[str, Rule], sources: Mapping[str, Source]) -> Marking:
+    """Marks for the findings that a run can decide. `sources` are the files by shown path; what is not among them
+    (standard input) gets no mark. Findings of one place share a mark."""
     numbers: dict[tuple[str, Span, str], int] = {}
     wanted: dict[tuple[str, Span, str], list[Finding]] = {}
     of_finding: dict[int, tuple[str, int]] = {}
     for index, finding in enumerate(findings):
-        location = locations.get(finding.span.path)
-        if location is None or not is_decidable(finding):
+        source = sources.get(finding.span.path)
+        if source is None or not is_decidable(finding):
             continue
-        key = (os.path.realpath(location), finding.span, form(finding))
+        key = (os.path.realpath(source.location), source.span(finding.span), form(finding))
         number = numbers.setdefault(key, len(numbers))
         wanted.setdefault(key, []).append(finding)
         of_finding[index] = (key[0], number)

@@ -4,22 +4,25 @@ import os
 import shutil
 import signal
 import tempfile
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from jaxlint.confirm.answers import Answers
 from jaxlint.confirm.commands import Command, Ended, find_python, log_tail, own_suite, parse_command, run
-from jaxlint.confirm.marking import Marking, mark
+from jaxlint.confirm.marking import Marking, Source, mark
 from jaxlint.confirm.probing import probed
 from jaxlint.confirm.verdicts import verdict
 from jaxlint.findings import Report
 from jaxlint.rulebook import Rule
 from jaxlint.settings import Confirm
+from jaxlint.source.notebooks import Notebook
 from jaxlint.witness.plan import Plan, write_plan
 
 CRASHES = tuple(-getattr(signal, name) for name in ("SIGSEGV", "SIGABRT", "SIGBUS", "SIGILL") if hasattr(signal, name))
 TAIL = 12
+LOOK_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,21 +37,26 @@ def confirm(
     report: Report,
     rules: Mapping[str, Rule],
     locations: Mapping[str, Path],
+    notebooks: Mapping[str, Notebook],
     choices: Confirm,
     *,
     folder: Path,
     progress: Callable[[str, int, int], None],
 ) -> Execution:
-    """Runs what is to be run in `folder` and gives each finding its verdict. `progress` is told the current command,
-    the number of findings with an answer and the number of all."""
-    marking = mark(report.findings, rules, locations)
-    if not marking.files:
-        return Execution(_judged(report, marking, Answers(), ""), ())
-    python = find_python(choices.python)
-    texts = choices.run or tuple(filter(None, (own_suite(folder),)))
-    commands = [parse_command(text, python) for text in texts]
-    remarks = [] if commands else ["nothing was run: name a program by --run, for example --run 'python train.py'"]
+    """Runs what is to be run in `folder` and gives each finding its verdict. `locations` are the checked files by shown
+    path, `notebooks` the programs of those that are notebooks. `progress` is told the current command, the number of
+    places with an answer and the number of all."""
     with tempfile.TemporaryDirectory(prefix="jaxlint-", ignore_cleanup_errors=True) as temporary:
+        sources = {path: Source(location) for path, location in locations.items()}
+        sources |= {path: _program(notebook, Path(temporary), path) for path, notebook in notebooks.items()}
+        marking = mark(report.findings, rules, sources)
+        if not marking.files:
+            return Execution(_judged(report, marking, Answers(), ""), ())
+        python = find_python(choices.python)
+        texts = choices.run or tuple(filter(None, (own_suite(folder),)))
+        programs = {os.path.realpath(locations[path]): sources[path].location for path in notebooks}
+        commands = [parse_command(text, python, programs) for text in texts]
+        remarks = [] if commands else ["nothing was run: name a program by --run, for example --run 'python train.py'"]
         session = _Session(marking, choices, folder, Path(temporary), progress)
         troubles = [session.run(command, remarks) for command in commands]
         trouble = next(filter(None, troubles), "")
@@ -57,6 +65,14 @@ def confirm(
             judged, findings=probed(judged.findings, python, session.probe_backend, rules, Path(temporary))
         )
     return Execution(judged, tuple(remarks))
+
+
+def _program(notebook: Notebook, folder: Path, path: str) -> Source:
+    """The cells of a notebook as one program, in a file that can be run."""
+    number = len(list(folder.iterdir()))
+    location = folder / f"{Path(path).stem}-{number}.py"
+    location.write_text(notebook.source.text, "utf-8")
+    return Source(location, {cell.number: cell.first_line for cell in notebook.cells})
 
 
 class _Session:
@@ -73,7 +89,8 @@ class _Session:
         self.marking, self.choices, self.folder, self.temporary = marking, choices, folder, temporary
         self.progress = progress
         self.answers = Answers()
-        self.number = 0
+        self.number = self.decided = 0
+        self.looked = 0.0
 
     def run(self, command: Command, remarks: list[str]) -> str:
         """Runs one command; what kept it from its end, or nothing."""
@@ -108,7 +125,6 @@ class _Session:
         write_plan(
             Plan(self.marking.files, self.marking.digests, str(records), str(cache_folder()), backend), str(plan)
         )
-        decided = len(self.answers.marks)
         total = len({number for _, number in self.marking.of_finding.values()})
         environment = {**command.environment}
         if self.choices.plugin:
@@ -119,7 +135,7 @@ class _Session:
             log,
             folder=self.folder,
             timeout=self.choices.timeout,
-            tick=lambda: self.progress(command.shown, decided, total),
+            tick=lambda: self.progress(command.shown, self._decided(records), total),
         )
         answers = Answers()
         answers.read(records)
@@ -127,6 +143,15 @@ class _Session:
             with log.open("ab") as file, left.open("rb") as kept:
                 shutil.copyfileobj(kept, file)
         return ended, answers, log, records
+
+    def _decided(self, records: Path) -> int:
+        """How many places have an answer by now; looked up once a second."""
+        if time.monotonic() - self.looked > LOOK_SECONDS:
+            self.looked = time.monotonic()
+            now = Answers()
+            now.read(records)
+            self.decided = len(now.marks.keys() | self.answers.marks.keys())
+        return self.decided
 
 
 def cache_folder() -> Path:

@@ -5,7 +5,7 @@ from jaxlint.confirm.marking import Marking, is_decidable
 from jaxlint.findings import Finding, Status, Verdict
 
 NOT_EXECUTED = "a misuse of the guard is judged by reading, not by running"
-NO_FILE = "only files of Python code are marked, and this is none"
+NO_FILE = "only files can be run, and this is none"
 
 
 def verdict(index: int, finding: Finding, marking: Marking, answers: Answers, trouble: str) -> Verdict | None:
