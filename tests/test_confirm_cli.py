@@ -1,0 +1,146 @@
+"""`jaxlint check --confirm` and `jaxlint doctor` as a user meets them: commands, statuses, troubles."""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from confirming import ROOT, confirmed, environment
+
+HOT = "import jax.numpy as jnp\n\nfor i in range(3):\n    print(float(jnp.ones(()) + i))\n"
+MAYBE = (
+    "import sys\nimport jax.numpy as jnp\nimport numpy as np\n\n\ndef load(host):\n"
+    "    return np.ones(3) if host else jnp.ones(3)\n\n\nfor i in range(3):\n    print(load(len(sys.argv) < 9)[0])\n"
+)
+
+
+def jaxlint(folder: Path, *words: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [sys.executable, "-m", "jaxlint", *words],
+        cwd=folder,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=200,
+        check=False,
+    )
+
+
+def check(folder: Path, text: str, *words: str) -> "subprocess.CompletedProcess[str]":
+    (folder / "a.py").write_text(text)
+    return jaxlint(folder, "check", "--isolated", "--confirm", "--backend", "sentinel", *words, "a.py")
+
+
+def test_a_confirmed_finding(tmp_path: Path) -> None:
+    done = check(tmp_path, HOT, "--run", "python a.py")
+    assert done.returncode == 1
+    assert "[hot, confirmed]" in done.stdout
+    assert "asked through a stand-in, backend sentinel; 3 transfers in 3 runs, 12 bytes): Disallowed" in done.stdout
+    assert done.stderr.splitlines()[-1] == "1 finding in 1 file (1 confirmed)"
+    assert "1.0" not in done.stdout
+
+
+def test_what_is_refuted_fails_nothing(tmp_path: Path) -> None:
+    done = check(tmp_path, MAYBE, "--run", "python a.py", "--min-confidence", "low")
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (0, "no findings in 1 file (1 refuted)")
+    assert "Refuted by running, and not counted (1):" in done.stdout
+    done = check(tmp_path, MAYBE, "--run", "python a.py 1 2 3 4 5 6 7 8", "--min-confidence", "low")
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (1, "1 finding in 1 file (1 confirmed)")
+
+
+def test_the_confirmed_alone(tmp_path: Path) -> None:
+    text = HOT + "\n\ndef never():\n    for i in range(3):\n        print(jnp.ones(3) * i)\n"
+    done = check(tmp_path, text, "--run", "python a.py", "--output-format", "json")
+    statuses = [finding["verdict"]["status"] for finding in json.loads(done.stdout)["findings"]]
+    assert statuses == ["confirmed", "unreached"]
+    done = check(tmp_path, text, "--run", "python a.py", "--confirmed-only", "--output-format", "concise")
+    assert [line.split(" ")[0] for line in done.stdout.splitlines()] == ["a.py:4:11:"]
+
+
+def test_nothing_is_named_and_there_is_no_suite(tmp_path: Path) -> None:
+    done = check(tmp_path, HOT, "--output-format", "json")
+    (finding,) = json.loads(done.stdout)["findings"]
+    assert (finding["verdict"]["status"], finding["verdict"]["evidence"]) == ("unreached", "operation")
+    assert "Disallowed device-to-host transfer" in finding["verdict"]["message"]
+    assert "name a program by --run" in done.stderr
+
+
+def test_the_own_suite_is_run(tmp_path: Path) -> None:
+    (tmp_path / "test_a.py").write_text("import a\n\n\ndef test_a() -> None:\n    assert a\n")
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    done = check(tmp_path, HOT)
+    assert "[hot, confirmed]" in done.stdout, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("end", "words", "says"),
+    [
+        ("raise ValueError('no')", (), "the program raised ValueError"),
+        ("import os; os.kill(os.getpid(), 9)", (), "the program was killed by SIGKILL"),
+        ("import time; time.sleep(600)", ("--timeout", "8"), "the time was up (--timeout)"),
+        ("import os; os._exit(3)", (), "it ended with status 3"),
+    ],
+)
+@pytest.mark.skipif(sys.platform == "win32", reason="signals end no process there")
+def test_a_program_that_does_not_come_to_its_end(tmp_path: Path, end: str, words: tuple[str, ...], says: str) -> None:
+    text = f"{HOT}{end}\nfor i in range(3):\n    print(jnp.ones(3) * i)\n"
+    done = check(tmp_path, text, "--run", "python a.py", "--output-format", "json", *words)
+    first, second = (finding["verdict"] for finding in json.loads(done.stdout)["findings"])
+    # A process that is ended from outside tells its counts only as far as they had doubled.
+    assert (first["status"], first["transfers"] == 3 or not end.startswith("raise")) == ("confirmed", True)
+    assert second["status"] == ("unreached" if "_exit" in end else "undecided")
+    assert says in done.stderr
+    assert second["status"] == "unreached" or says in second["message"]
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (("--run", "python a.py"), "--run names what --confirm runs: give --confirm too"),
+        (("--confirm", "--timeout", "0"), "argument --timeout: 0 is not a number of seconds above zero"),
+        (("--confirm", "--backend", "gpu"), "argument --backend: invalid choice: 'gpu'"),
+        (("--confirm", "--run", "nonesuch a.py"), '--run "nonesuch a.py": "nonesuch" was not found'),
+        (("--confirm", "--run", "b.ipynb"), '--run "b.ipynb": this notebook is not among the files that are checked'),
+    ],
+)
+def test_wrong_requests_are_one_line(tmp_path: Path, words: tuple[str, ...], line: str) -> None:
+    (tmp_path / "a.py").write_text(HOT)
+    done = jaxlint(tmp_path, "check", "--isolated", *words, "a.py")
+    assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1)
+    assert done.stderr.startswith(f"jaxlint: {line}")
+
+
+def test_a_notebook(tmp_path: Path) -> None:
+    name = "040_notebook_training.ipynb"
+    shutil.copy(ROOT / "fixtures" / "cases" / name, tmp_path)
+    found = confirmed(tmp_path, "sentinel", [name], paths=[name])
+    assert [(f["code"], f["cell"], f["line"], f["verdict"]["status"]) for f in found] == [
+        ("JT101", 4, 7, "confirmed"),
+        ("JT104", 6, 1, "refuted"),
+    ]
+
+
+def test_settings_of_the_project(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text(HOT)
+    (tmp_path / "jaxlint.toml").write_text('[confirm]\nrun = ["python a.py"]\nbackend = "sentinel"\n')
+    done = jaxlint(tmp_path, "check", "--confirm", "a.py")
+    assert "[hot, confirmed]" in done.stdout
+
+
+def test_doctor(tmp_path: Path) -> None:
+    done = jaxlint(tmp_path, "doctor")
+    lines = {line.split()[0]: line for line in done.stdout.splitlines()}
+    assert done.returncode == 0
+    assert list(lines) == ["python", "jax", "jaxlib", "numpy", "device", "virtual", "sentinel", "auto"]
+    assert lines["sentinel"] == "sentinel  can serve"
+    assert sys.executable in lines["python"] or "python" in lines["python"]
+    for name in ("device", "virtual"):
+        assert "can serve" in lines[name] or "can not serve: " in lines[name]
+
+
+def test_doctor_of_a_python_that_is_none(tmp_path: Path) -> None:
+    done = jaxlint(tmp_path, "doctor", "--python", "nonesuch")
+    assert (done.returncode, done.stderr) == (2, 'jaxlint: confirm.python: "nonesuch" was not found\n')
