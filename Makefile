@@ -8,7 +8,7 @@ demo: .venv/jaxlint
 	$(BIN)/jaxlint check --isolated --exit-zero --confirm --run "python fixtures/example/train.py" fixtures/example
 
 test: .venv/dev
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist loadfile
 
 .venv/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "jaxlint needs Python 3.11 or newer: make $(MAKECMDGOALS) PYTHON=python3.12")'
