@@ -30,13 +30,15 @@ PLACES = 1 << 15
 PACKAGES = ("jax", "jaxlib", "numpy", "ml_dtypes")
 FROZEN = ("<frozen ", "<__array_function__")
 NOWHERE = ("", 0, "")
+WORDS = ("path", "line", "function", "direction", "explicit", "thread", "stack")
 _clock = time.perf_counter
 
 
 @dataclass(slots=True)
 class Site:
     """Transfers of one direction at a line. `stack` are the first one's calls, innermost first, as "path:line name";
-    `thread` is the first one's thread; `bins` has [count, bytes, seconds] by the number of the bin."""
+    `thread` is the first one's thread; `bins` has [count, bytes, seconds] by the number of the bin;
+    `first` and `last` are seconds since the record began."""
 
     path: str
     line: int
@@ -45,6 +47,8 @@ class Site:
     explicit: bool
     thread: str
     stack: tuple[str, ...] = ()
+    first: float = 0.0
+    last: float = 0.0
     count: int = 0
     bytes: int = 0
     seconds: float = 0.0
@@ -53,7 +57,7 @@ class Site:
     def told(self) -> dict[str, object]:
         """As a line of the record."""
         bins = [[number, *values] for number, values in sorted(self.bins.items())]
-        names = ("path", "line", "function", "direction", "explicit", "thread", "stack", "count", "bytes", "seconds")
+        names = [*WORDS, "first", "last", "count", "bytes", "seconds"]
         return {**{name: getattr(self, name) for name in names}, "bins": bins}
 
 
@@ -120,6 +124,9 @@ class Recording:
             site.count += times
             site.bytes += size
             site.seconds += seconds
+            site.last = now - self.began
+            if site.count == times:
+                site.first = site.last
             entry = self._bin(site, now)
             entry[0] += times
             entry[1] += size
@@ -177,8 +184,7 @@ class Recording:
         is_new = site is None
         if site is None:
             name = threading.current_thread().name
-            stack = tuple(self._stack(frame)) if direction != LAUNCH else ()
-            site = self.sites[key] = Site(*key, thread=name, stack=stack)
+            site = self.sites[key] = Site(*key, thread=name, stack=tuple(self._stack(frame)))
         if len(self.places) >= PLACES:
             self.places.clear()
         if frame is not None:

@@ -99,5 +99,9 @@ class Tracing:
             path = getattr(module, "__file__", None)
             if type(path) is str and path.endswith(".py"):
                 path = os.path.abspath(path)
-                if path.startswith(self.folder) and "site-packages" not in path:
+                if (
+                    path.startswith(self.folder)
+                    and "site-packages" not in path
+                    and not path.startswith(self.recording.prefixes)
+                ):
                     self.loaded.add(path)
