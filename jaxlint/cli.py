@@ -159,6 +159,8 @@ def _run_request(arguments: argparse.Namespace) -> RunRequest:
         words = words[1:]
     if not words or words == ("-m",):
         raise UserError("say what to run: jaxlint run SCRIPT ARGS, or jaxlint run -m MODULE ARGS")
+    if words[0] not in ("-m", "-c") and not Path(words[0]).exists():
+        raise UserError(f"{words[0]}: no such script (a module is run by jaxlint run -m MODULE)")
     levels = {}
     for direction in GUARDED:
         level = getattr(arguments, f"guard_{direction}") or arguments.guard

@@ -104,8 +104,10 @@ def run(request: RunRequest) -> int:
     from jaxlint.records import shown as with_shown_paths
 
     rules = {rule.code: rule for rule in load_rules()}
+    # Those that are off by default speak of transfers that happen all the same.
+    of_transfers = tuple(code for code, rule in rules.items() if rule.direction is not None)
     flags = Flags(
-        select=TRANSFER_RULES,
+        select=of_transfers,
         min_heat="cold",
         backend=request.backend,
         config=request.config,
