@@ -3,6 +3,7 @@ and copies between devices no other. (Uploads of scalars are everywhere, and bea
 
 import os
 import shutil
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +25,10 @@ NAMES = (
     "035_decorators_and_wrappers.py", "045_d2d_committed_devices.py", "046_d2d_sharded_step_each_batch.py",
     "048_h2d_list_and_asarray_in_loop.py", "050_h2d_mixed_numpy_arithmetic.py", "051_scalar_schedule_argument.py",
     "053_module_level_constants.py", "055_builtin_reductions.py", "056_lambda_logger_and_callbacks.py",
-    "061_host_device_round_trip.py", "205_lr_schedule_printed.py", "219_metrics_thread_queue.py",
+    "061_host_device_round_trip.py", "208_newton_line_search.py", "219_metrics_thread_queue.py",
 )  # fmt: skip
+# What older versions of jax do otherwise.
+SINCE = {"046_d2d_sharded_step_each_batch.py": (0, 7, 0), "048_h2d_list_and_asarray_in_loop.py": (0, 10, 1)}
 FAMILIES = {"device_to_host": "JT1", "host_to_device": "JT2", "device_to_device": "JT3"}
 TWO_DEVICES = {"XLA_FLAGS": "--xla_force_host_platform_device_count=2"}
 
@@ -55,6 +58,9 @@ def crossed(record: dict[str, Any], name: str, statements: Statements) -> dict[t
 
 @pytest.mark.parametrize("name", NAMES)
 def test_marked_lines_are_recorded(record: dict[str, Any], name: str) -> None:
+    version = tuple(map(int, metadata.version("jax").split(".")[:3]))
+    if version < SINCE.get(name, ()):
+        pytest.skip(f"in this jax {metadata.version('jax')} the marked lines do something else")
     text = (CASES / name).read_text("utf-8")
     statements = Statements.of_text(text)
     found = crossed(record, name, statements)
