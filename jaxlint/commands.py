@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TextIO
 
+from jaxlint import cache
 from jaxlint import settings as choices
 from jaxlint.check import check_bytes, check_paths, find_files
 from jaxlint.configuration import nearest, shown
@@ -23,7 +24,7 @@ from jaxlint.report.progress import Progress
 from jaxlint.report.verdicts import is_refuted
 from jaxlint.rulebook import Rule, load_rules
 from jaxlint.selection import enabled
-from jaxlint.settings import Request, Settings
+from jaxlint.settings import Flags, Request, Settings
 
 CLEAN, FOUND, WRONG = 0, 1, 2
 STDIN = "-"
@@ -48,7 +49,7 @@ def check(request: Request) -> int:
         return _show_files(settings, names)
     inputs = Inputs()
     if stdin is None:
-        report = check_paths(settings, names, rules=rules, inputs=inputs)
+        report = check_paths(settings, names, rules=rules, inputs=inputs, cached=not request.no_cache)
     else:
         report = check_bytes(settings, sys.stdin.buffer.read(), stdin, rules=rules, inputs=inputs)
     if request.confirm:
@@ -77,7 +78,7 @@ def _confirmed(
         report,
         rules,
         locations,
-        {path: notebook for path, notebook in inputs.notebooks.items() if path in locations},
+        {path: notebook for path, notebook in inputs.programs().items() if path in locations},
         settings.confirm,
         folder=Path.cwd(),
         progress=progress.show,
@@ -99,6 +100,14 @@ def doctor(python: str) -> int:
     text, serves = examine(python)
     _print(text)
     return CLEAN if serves else WRONG
+
+
+def clean(paths: Sequence[str]) -> int:
+    """Removes the cache that a check of these paths would use."""
+    settings = choices.resolve(Flags(), (rule.code for rule in load_rules()), _start(paths or ["."]))
+    base = settings.config.parent if settings.config is not None else Path.cwd()
+    _say(f"{_count(cache.clean(base / settings.cache_dir), 'report')} removed")
+    return CLEAN
 
 
 def rule(name: str) -> int:
