@@ -171,7 +171,10 @@ def _items(values: Sequence[str] | None) -> tuple[str, ...] | None:
 
 
 def _seconds(text: str) -> float:
-    value = float(text)
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
     if not 0 < value < float("inf"):
         raise argparse.ArgumentTypeError(f"{text} is not a number of seconds above zero")
     return value

@@ -54,13 +54,15 @@ def _seen(finding: Finding, answer: Answer) -> Verdict:
     if crossing is None:
         if not answer.runs:
             return Verdict(Status.UNDECIDED, None, answer.backend, message="it ran, but could not be judged there")
-        explicit = "; what crossed here was asked for by name" if answer.explicit else ""
+        why = "; what crossed here was asked for by name" if answer.explicit else ""
+        if answer.known and not answer.explicit:
+            why = "; what was read here had been fetched before"
         return Verdict(
             Status.REFUTED,
             None,
             answer.backend,
             answer.runs,
-            message=f"nothing was refused in {answer.runs} {'run' if answer.runs == 1 else 'runs'}{explicit}",
+            message=f"nothing was refused in {answer.runs} {'run' if answer.runs == 1 else 'runs'}{why}",
             processes=processes,
         )
     return Verdict(

@@ -11,6 +11,7 @@ import os
 import platform
 import subprocess
 import sys
+from collections.abc import Callable
 from importlib import metadata
 from typing import TYPE_CHECKING
 
@@ -131,6 +132,7 @@ class Backends:
         self.name = self.reason = ""
         self.distrust: str | None = None
         self.checked = False
+        self.open_again: Callable[[], None] | None = None
 
     def start(self, marks: "Marks") -> None:
         """To be called when jax has been imported and no array exists yet."""
@@ -147,7 +149,7 @@ class Backends:
         elif self.name == SENTINEL:
             self._install_sentinel()
         marks.guard = guard = Guard(self.plan.records)
-        open_doors(marks, guard, self.is_trusted)
+        self.open_again = open_doors(marks, guard, self.is_trusted)
         self.tell()
 
     def tell(self) -> None:
@@ -187,6 +189,8 @@ class Backends:
         self.reason = f"{self.name}: {reason}"
         self.name = SENTINEL
         self._install_sentinel()
+        if self.open_again is not None:
+            self.open_again()
         self.tell()
 
     def _install_sentinel(self) -> None:

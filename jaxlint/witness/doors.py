@@ -20,14 +20,22 @@ class _State(threading.local):
     inside = False
 
 
-def open_doors(marks: Marks, guard: Guard, trusted: Callable[[], bool]) -> None:
+def open_doors(marks: Marks, guard: Guard, trusted: Callable[[], bool]) -> Callable[[], None]:
     """Lays the watch over the doors. `trusted` is asked before the first judgement: false if the guard of this process
-    does not refuse what it must."""
-    from jax._src import lib, traceback_util
+    does not refuse what it must. What is given back lays it anew over doors that a backend has replaced since."""
+    from jax._src import traceback_util
 
     traceback_util.register_exclusion(__file__)
     doors = _Doors(marks, guard, trusted)
-    array: Any = guard.array
+    _lay_over(doors)
+    _watch_tracers(marks)
+    return lambda: _lay_over(doors)
+
+
+def _lay_over(doors: "_Doors") -> None:
+    from jax._src import lib
+
+    array: Any = doors.guard.array
     value = vars(array)["_value"]
     array._value = property(doors.over(value.fget))
     for name in (*FETCHES, "copy_to_host_async"):
@@ -38,7 +46,6 @@ def open_doors(marks: Marks, guard: Guard, trusted: Callable[[], bool]) -> None:
         if hasattr(module, "batched_copy_to_host_async"):
             module.batched_copy_to_host_async = doors.over_many(module.batched_copy_to_host_async)
     _watch_callbacks(doors)
-    _watch_tracers(marks)
 
 
 class _Doors:
@@ -107,6 +114,8 @@ class _Doors:
             return fetch()
         if fresh:
             self.marks.passed_explicitly(entry.seen)
+        else:
+            entry.seen.known += 1
         return result
 
 

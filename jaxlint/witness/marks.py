@@ -12,6 +12,7 @@ import functools
 import operator
 import sys
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from types import CodeType, FrameType
 from typing import Any
@@ -225,7 +226,7 @@ class Marks:
 
     def _count(self, seen: Seen) -> None:
         seen.runs += 1
-        if seen.runs >= seen.next_line:
+        if seen.runs >= seen.next_line or time.monotonic() > seen.next_time:
             self.recorder.tell_seen(seen)
 
     def _is_due(self, seen: Seen) -> bool:
@@ -242,7 +243,9 @@ class Marks:
     def _unwatch(self, entry: Entry) -> None:
         watching, entry.watching = entry.watching, None
         assert watching is not None
-        for line in watching.leave():
+        lines = {line.direction: line for line in reversed(watching.leave())}
+        for line in lines.values():
+            # However many arrays crossed: one run that transferred.
             self.transferred(entry.seen, "trace", line)
 
     def _raised_at(self, entry: Entry, error: BaseException) -> bool:

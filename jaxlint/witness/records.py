@@ -8,8 +8,11 @@ program that closes or counts its descriptors sees none of it.
 import json
 import os
 import threading
+import time
 from dataclasses import asdict, dataclass, field
 
+# A mark that runs is told of at least this often.
+TELL_SECONDS = 1.0
 _open, _write, _close = os.open, os.write, os.close
 
 
@@ -28,8 +31,8 @@ class Crossing:
 @dataclass(slots=True)
 class Seen:
     """What a mark has seen: how often it was run (`calls`) and judged (`runs`), what crossed unasked in which
-    direction, how often something crossed that was asked for by name, the class of ``jax.errors`` raised there and
-    its text."""
+    direction, how often something crossed that was asked for by name (`explicit`) or was on the host already
+    (`known`), the class of ``jax.errors`` raised there and its text."""
 
     number: int
     calls: int = 0
@@ -38,11 +41,13 @@ class Seen:
     raised: str = ""
     said: str = ""
     crossings: dict[str, Crossing] = field(default_factory=dict)
+    known: int = 0
     next_line: int = 1
+    next_time: float = 0.0
 
     def forget(self) -> None:
         """As if nothing had run."""
-        self.calls = self.runs = self.explicit = 0
+        self.calls = self.runs = self.explicit = self.known = 0
         self.raised = self.said = ""
         self.crossings, self.next_line = {}, 1
 
@@ -82,9 +87,11 @@ class Recorder:
 
     def tell_seen(self, seen: Seen) -> None:
         """One mark, as it stands."""
-        seen.next_line = 2 * seen.runs
+        seen.next_line, seen.next_time = 2 * seen.runs, time.monotonic() + TELL_SECONDS
         told = asdict(seen)
-        self.tell(**{name: told[name] for name in ("number", "runs", "explicit", "raised", "said", "crossings")})
+        self.tell(
+            **{name: told[name] for name in ("number", "runs", "explicit", "known", "raised", "said", "crossings")}
+        )
 
     def tell_all(self) -> None:
         """Every mark that ran."""

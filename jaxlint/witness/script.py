@@ -36,13 +36,14 @@ def replace_main(code_of_script: Callable[[str], CodeType | None], place: Callab
         sys.orig_argv[:] = [path if argument == compiled else argument for argument in sys.orig_argv]
 
         def put_right(places: tuple[tuple[int, Place], ...]) -> None:
-            _put_right(compiled, path, sys._getframe(1).f_globals)
-            place(path, dict(places))
+            _put_right(compiled, os.path.abspath(path), sys._getframe(1).f_globals)
+            place(os.path.abspath(path), dict(places))
 
         setattr(builtins, PUT_RIGHT, put_right)
         return
     found = _script()
-    code = code_of_script(found[1]) if found is not None else None
+    # Python makes the name of a script absolute, for `__file__` and for tracebacks.
+    code = code_of_script(os.path.abspath(found[1])) if found is not None else None
     if found is None or code is None:
         return
     index, path = found
