@@ -15,11 +15,12 @@ from jaxlint import settings as choices
 from jaxlint.check import check_bytes, check_paths, find_files
 from jaxlint.configuration import nearest, shown
 from jaxlint.errors import UserError
-from jaxlint.findings import FileError, Finding, Report, Status
+from jaxlint.findings import FileError, Report, Status
 from jaxlint.inputs import Inputs
 from jaxlint.report import formats, statistics
 from jaxlint.report.context import Context, escape, place
 from jaxlint.report.progress import Progress
+from jaxlint.report.verdicts import is_refuted
 from jaxlint.rulebook import Rule, load_rules
 from jaxlint.selection import enabled
 from jaxlint.settings import Request, Settings
@@ -61,12 +62,7 @@ def check(request: Request) -> int:
     _remark(report, request)
     if report.errors:
         return WRONG
-    return FOUND if any(map(_counts, report.findings)) and not request.exit_zero else CLEAN
-
-
-def _counts(finding: Finding) -> bool:
-    """True unless the runtime pass refuted the finding."""
-    return finding.verdict is None or finding.verdict.status is not Status.REFUTED
+    return FOUND if not all(map(is_refuted, report.findings)) and not request.exit_zero else CLEAN
 
 
 def _confirmed(
@@ -92,7 +88,7 @@ def _confirmed(
     findings = executed.report.findings
     if request.confirmed_only:
         findings = tuple(f for f in findings if f.verdict and f.verdict.status is Status.CONFIRMED)
-    return replace(executed.report, findings=tuple(sorted(findings, key=lambda finding: not _counts(finding))))
+    return replace(executed.report, findings=tuple(sorted(findings, key=is_refuted)))
 
 
 def doctor(python: str) -> int:
@@ -211,7 +207,7 @@ def _remark(report: Report, request: Request) -> None:
             _say(f"{place(error.path, error.line, error.column, error.cell)}: not analysed: {error.message}")
     if request.quiet:
         return
-    counted = [finding for finding in report.findings if _counts(finding)]
+    counted = [finding for finding in report.findings if not is_refuted(finding)]
     found = f"{_count(len(counted), 'finding')} in {_count(report.files, 'file')}"
     if request.confirm:
         statuses = [finding.verdict.status for finding in report.findings if finding.verdict]

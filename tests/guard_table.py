@@ -178,12 +178,12 @@ def rows() -> list[Row]:
     ]
 
 
-def programs(some: Sequence[Row]) -> Iterator[tuple[str, dict[int, str]]]:
+def programs(some: Sequence[Row], size: int = ROWS_IN_A_PROGRAM) -> Iterator[tuple[str, dict[int, str]]]:
     """Programs of many rows each, with the row that each line of a snippet belongs to."""
-    for start in range(0, len(some), ROWS_IN_A_PROGRAM):
+    for start in range(0, len(some), size):
         text = PREAMBLE
         owner: dict[int, str] = {}
-        for row in some[start : start + ROWS_IN_A_PROGRAM]:
+        for row in some[start : start + size]:
             text += row.function()
             last = text.count("\n")
             owner |= {last - back: row.id for back in range(row.snippet.count("\n") + 1)}

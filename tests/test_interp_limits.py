@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from jaxlint.check import check_text
-from snippets import PRELUDE, check, check_marks
+from snippets import PRELUDE, check, expected, reported
 
 SECONDS = 15.0
 """Of the processor, many times what each of these takes."""
@@ -172,8 +172,18 @@ STRANGE = {
 )
 def test_ends_soon_and_sees_what_is_ordinary(text: str) -> None:
     start = time.process_time()
-    check_marks(PRELUDE + text)
+    report = check(PRELUDE + text)
     assert time.process_time() - start < SECONDS
+    assert set(reported(report)) == set(expected(PRELUDE + text))
+    assert report.errors == ()
+    assert [error for error in report.unanalysed if "calls deep" not in error.message] == []
+
+
+def test_what_lies_too_many_calls_deep_is_said_once_with_its_line() -> None:
+    chain = lines(30, lambda n: f"def f{n}(x):\n    return f{n + 1}(x)\n")
+    (note,) = check(PRELUDE + chain + "def f30(x):\n    return x\nf0(1.0)\n").unanalysed
+    assert "more than 24 calls deep" in note.message
+    assert note.line == PRELUDE.count("\n") + 2 * 24
 
 
 @pytest.mark.parametrize(

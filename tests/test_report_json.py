@@ -83,6 +83,7 @@ def test_fix_verdict_cell_and_errors() -> None:
         "transfers": 20,
         "bytes": 80,
         "message": "Disallowed device-to-host transfer",
+        "processes": [],
     }
     assert document["findings"][2]["direction"] is None
     assert document["errors"] == [

@@ -1,4 +1,4 @@
-"""Operation probes: what no run reached is tried on a fresh array, in a child process: weaker than a run, it says so."""
+"""Operation probes: what no run reached is tried on a fresh array in a child process. The verdict says it is weaker."""
 
 import json
 import subprocess

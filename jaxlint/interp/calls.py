@@ -137,7 +137,10 @@ def call_function(
     """Run a project function with abstract arguments, or recall what an equal run gave."""
     engine = frame.engine
     info = engine.by_place.get(function.place)
-    if info is None or frame.depth >= MAX_DEPTH:
+    if info is None:
+        return UNKNOWN
+    if frame.depth >= MAX_DEPTH:
+        engine.too_deep.setdefault(frame.module.path, (frame.module, node, info.name))
         return UNKNOWN
     bound = bind(frame, node, info, function, arguments)
     activation, result = run(frame, node, info, function, bound, mode or frame.mode, trace_start=trace_start)

@@ -1,5 +1,7 @@
 """Classes of the project: attribute search along the bases, binding, and how instances are made."""
 
+from dataclasses import replace
+
 import libcst as cst
 
 from jaxlint.interp.annotations import field_meaning
@@ -22,6 +24,7 @@ from jaxlint.interp.values import (
     join,
     of,
 )
+from jaxlint.kinds import Kind
 
 MAX_BASES = 128
 
@@ -97,6 +100,8 @@ def _kept(frame: Frame, function: Object, receiver: Value, made: Value) -> Value
     for obj in receiver.objects:
         heap.write(obj, f"cached {function!r}", made)
         out = join(out, heap.field(obj, f"cached {function!r}") or made)
+    if out.kind & Kind.TRACER and not frame.within_trace:
+        return replace(out, kind=out.kind & ~Kind.DEVICE)  # the tracer that a trace left there is found by everybody
     return out
 
 
@@ -124,6 +129,8 @@ def instantiate(frame: Frame, node: cst.CSTNode, cls: Class, arguments: Argument
                 engine.instances.setdefault(base, []).append(instance)
     receiver = of(instance)
     init = find_in_class(engine, cls, "__init__")
+    if init is None and arguments and _is_what_it_holds(engine, cls):
+        return arguments[0].value
     if init is not None:
         engine.call(frame, node, class_attribute(frame, node, init, receiver, cls), arguments)
         return receiver
@@ -136,6 +143,12 @@ def instantiate(frame: Frame, node: cst.CSTNode, cls: Class, arguments: Argument
         if setup is not None:
             engine.call(frame, node, class_attribute(frame, node, setup, receiver, cls), ())
     return receiver
+
+
+def _is_what_it_holds(engine: Engine, cls: Class) -> bool:
+    """True of a class derived from one whose instances are used as the array that they are made of."""
+    models = (engine.models.function(b.name) for b in mro(engine, cls) if isinstance(b, Library))
+    return any(m is not None and m.handler is None and m.returns == "arg 0" for m in models)
 
 
 def _fill_fields(frame: Frame, instance: Instance, cls: Class, arguments: Arguments) -> None:

@@ -173,7 +173,7 @@ def reading(
         for leaf in found:
             if containers_only and leaf is value and leaf.kind:
                 continue
-            if leaf.kind & Kind.TRACER:
+            if leaf.kind & Kind.TRACER and (frame.within_trace or not leaf.kind & Kind.DEVICE):
                 # Outside of any trace it is a leaked tracer, whose use is an error of its own.
                 if not leaf.unknown and frame.traced and not frame.tolerant and _fails(frame, operation, callee):
                     tracers.append((leaf, at))

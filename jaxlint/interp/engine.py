@@ -109,6 +109,11 @@ class Frame:
         return self.mode is Mode.STAGED
 
     @property
+    def within_trace(self) -> bool:
+        """True where values may be tracers: what looks like one elsewhere was stored by a trace that is over."""
+        return self.traced or self.mode is Mode.STAGED
+
+    @property
     def trace_started_here(self) -> bool:
         """True in the body of the traced function itself, not of those it calls."""
         return self.trace_start
@@ -236,6 +241,7 @@ class Engine:
         self.memoised: set[Place] = set()
         self.managers: dict[Place, tuple[Guard, ...]] = {}
         self.given_up: list[GivenUp] = []
+        self.too_deep: dict[str, tuple[Module, cst.CSTNode, str]] = {}
         self.transformed: dict[Place, Transformed] = {}
 
     expressions: ClassVar[dict[type, Evaluator]] = {}

@@ -28,13 +28,22 @@ def _kind(call: Call) -> Kind:
     return Kind.TRACER if call.frame.staged or any_tracer(call.frame, values) else Kind.DEVICE
 
 
+def _is_own(call: Call) -> bool:
+    return any(isinstance(base_of(o), Instance) for o in (call.receiver or UNKNOWN).objects)
+
+
+def _entered(call: Call) -> None:
+    """Note what the call uploads; a module of the project says so itself, where it uses its arguments."""
+    if not _is_own(call):
+        upload_sites_eager(call)
+
+
 @handler("module_init")
 def _module_init(call: Call) -> Value:
     """Module.init: a tree of parameters."""
-    if any(isinstance(base_of(o), Instance) for o in (call.receiver or UNKNOWN).objects):
+    _entered(call)
+    if _is_own(call):
         _applied(call, 1)  # the module's own code runs once, op by op
-    else:
-        upload_sites_eager(call)
     value = fresh(call, _kind(call), "the initialised parameters are device arrays")
     if call.name.endswith("with_output"):
         return of(Tuple((_applied(call, 1), value)))
@@ -44,7 +53,7 @@ def _module_init(call: Call) -> Value:
 @handler("module_apply")
 def _module_apply(call: Call) -> Value:
     """Module.apply: the method run with the given arguments; with mutable collections also their new state."""
-    upload_sites_eager(call)
+    _entered(call)
     result = _applied(call, 1)
     mutable = call.argument(1_000, "mutable")
     if mutable is not None and mutable.const[:1] != (False,) and not mutable.none_only:

@@ -143,7 +143,9 @@ def _uploads(call: Call, model: FunctionModel, callee: str) -> None:
     if frame.staged:
         return
     args = chosen(call, model.uploads, model.uploads_all)
-    if any(leaf.kind & Kind.TRACER for a in args for leaf in leaves(frame.engine.heap, a.value, 2)):
+    if frame.within_trace and any(
+        leaf.kind & Kind.TRACER for a in args for leaf in leaves(frame.engine.heap, a.value, 2)
+    ):
         return
     # Lists are uploaded by jnp.array and its like alone: other functions refuse them, or take them for shapes and axes.
     wanted = Kind.NUMPY | (Kind.PYTHON if model.upload_operation is Operation.UPLOAD else Kind(0))
@@ -195,7 +197,8 @@ def result_kind(call: Call) -> Kind:
         values.append(call.receiver)
     for value in values:
         for leaf in leaves(heap, value, 3):
-            if leaf.kind & Kind.TRACER:
+            # Outside of a trace what may be a tracer is none, unless it can be nothing else: one that leaked.
+            if leaf.kind & Kind.TRACER and (frame.within_trace or leaf.kind.must_be(Kind.TRACER)):
                 return Kind.TRACER
     return Kind.DEVICE
 

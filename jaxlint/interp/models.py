@@ -1,5 +1,7 @@
 """Knowledge of libraries, read from ``models/*.toml`` (form: models/README.md). Data in, frozen records out."""
 
+import difflib
+import re
 import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -44,6 +46,13 @@ _KEYS = {
 }  # fmt: skip
 
 
+_WORDS = {
+    "none", "python", "numpy", "device", "host", "unknown", "arg", "dispatch", "element", "list", "tuple", "dict",
+    "iter", "object", "wrap", "callable", "promote", "elementwise",
+}  # fmt: skip
+"""How a `returns` word begins."""
+
+
 class Models:
     """All models by canonical name. Look-ups are cached; `name` arguments are dotted names as imports resolve them."""
 
@@ -61,14 +70,14 @@ class Models:
         """Add one parsed TOML document; `where` names it in errors. Raises UserError."""
         for key in data:
             if key not in {"alias", "function", "attribute"}:
-                raise UserError(f"{where}: unknown table {key!r}: alias, function or attribute")
+                raise _unknown(where, "table", key, ("alias", "function", "attribute"))
         for old, new in _table(data.get("alias", {}), where).items():
             self._aliases[old] = str(new)
             self.libraries.add(old.partition(".")[0])
         for block in _blocks(data.get("function", []), where):
-            unknown = set(block) - _KEYS
-            if unknown:
-                raise UserError(f"{where}: unknown key {min(unknown)!r} in a [[function]] block")
+            for key in block:
+                if key not in _KEYS:
+                    raise _unknown(where, "key", key, _KEYS)
             for name in _names(block, where):
                 model = _function(name, block, where)
                 self.libraries.add(name.partition(".")[0])
@@ -78,8 +87,8 @@ class Models:
                     self._functions[name] = model
         for block in _blocks(data.get("attribute", []), where):
             for name in _names(block, where):
-                self._attributes[name] = str(block.get("returns", "unknown"))
-                operation = _operation(block.get("operation"), name, where)
+                self._attributes[name] = _returns(block, where)
+                operation = _operation(block.get("operation"), where)
                 if operation is not None:
                     self._attribute_reads[name] = operation
         self._found.clear()
@@ -166,13 +175,43 @@ def _positions(value: object) -> Positions:
     return ()
 
 
-def _operation(value: object, name: str, where: str) -> Operation | None:
+def _operation(value: object, where: str) -> Operation | None:
     if value is None:
         return None
     try:
         return Operation(str(value))
     except ValueError:
-        raise UserError(f"{where}: {name}: unknown operation {value!r}") from None
+        raise _unknown(where, "operation", str(value), tuple(Operation)) from None
+
+
+def _returns(block: dict[str, object], where: str) -> str:
+    text = str(block.get("returns", "unknown"))
+    head = (text.split() or [""])[0]
+    if head not in _WORDS:
+        raise _unknown(where, "word", head, _WORDS, text)
+    return text
+
+
+def _unknown(where: str, what: str, word: str, known: Iterable[str], written: str | None = None) -> UserError:
+    """The error of a word that does not exist: its line where the file can be read, and the nearest that does."""
+    close = difflib.get_close_matches(word.lower(), known, 1)
+    rest = f'did you mean "{close[0]}"?' if close else "it is one of " + ", ".join(sorted(known))
+    return UserError(f'{_line_of(where, written or word)}: unknown {what} "{word}": {rest}')
+
+
+def _line_of(where: str, word: str) -> str:
+    """The place of a word that is written at or below ``file:line``."""
+    file, _, line = where.rpartition(":")
+    if not line.isdigit():
+        return where
+    try:
+        lines = Path(file).read_text("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError):
+        return where
+    escaped = re.escape(word)
+    written = re.compile(rf"""["']{escaped}["']|^\s*{escaped}\s*=|^\s*\[+[^\]]*\b{escaped}\]""")
+    numbers = (n for n, text in enumerate(lines, 1) if n >= int(line) and written.search(text))
+    return f"{file}:{next(numbers, line)}"
 
 
 def _function(name: str, block: dict[str, object], where: str) -> FunctionModel:
@@ -180,10 +219,10 @@ def _function(name: str, block: dict[str, object], where: str) -> FunctionModel:
     handler = block.get("handler")
     return FunctionModel(
         name=name,
-        returns=str(block.get("returns", "unknown")),
+        returns=_returns(block, where),
         reads=_positions(reads),
         reads_all=reads == "all",
-        operation=_operation(block.get("operation"), name, where),
+        operation=_operation(block.get("operation"), where),
         deep=bool(block.get("deep", False)),
         reads_containers=bool(block.get("reads_containers", False)),
         unless=_positions(block.get("unless")),
@@ -192,7 +231,7 @@ def _function(name: str, block: dict[str, object], where: str) -> FunctionModel:
         only_arity=arity if isinstance(arity, int) else None,
         uploads=_positions(uploads),
         uploads_all=uploads == "all",
-        upload_operation=_operation(block.get("upload_operation"), name, where),
+        upload_operation=_operation(block.get("upload_operation"), where),
         creates=bool(block.get("creates", False)),
         concrete=_positions(block.get("concrete")),
         fetches=_positions(block.get("fetches")),

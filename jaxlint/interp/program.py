@@ -168,6 +168,13 @@ class Module:
         """ "hot" or "cold" where a heat comment stands on the line of a loop or definition."""
         return self._marked.get(id(node)) if self.marks else None
 
+    def line_of(self, node: cst.CSTNode) -> int:
+        """The line of a statement, 1 where the text does not tell."""
+        try:
+            return spans_of(self.tree, [node])[node][0]
+        except (ValueError, KeyError):
+            return 1
+
     def text_of(self, node: cst.CSTNode, limit: int = 60) -> str:
         """The source text of a node on one line, shortened."""
         try:

@@ -37,7 +37,7 @@ from jaxlint.interp import (
     transforms,
     trees,
 )
-from jaxlint.interp.engine import Engine, Frame, Mode
+from jaxlint.interp.engine import MAX_DEPTH, Engine, Frame, Mode
 from jaxlint.interp.heat import Pace, spread
 from jaxlint.interp.models import Models
 from jaxlint.interp.program import FunctionInfo, Loader, Module, Project
@@ -95,8 +95,12 @@ def analyse(
     finally:
         sys.setrecursionlimit(limit)
     _unentered_guards(engine)
-    modules = {g.path: g for g in engine.given_up}
-    return Analysis(tuple(_sites(engine, positions)), (*given_up, *modules.values()))
+    modules = {(g.path, g.name): g for g in engine.given_up}
+    deep = [
+        GivenUp(path, module.line_of(node), name, f"the call lies more than {MAX_DEPTH} calls deep")
+        for path, (module, node, name) in engine.too_deep.items()
+    ]
+    return Analysis(tuple(_sites(engine, positions)), (*given_up, *modules.values(), *deep))
 
 
 def _passes(engine: Engine, roots: Sequence[str]) -> list[GivenUp]:
@@ -172,7 +176,7 @@ def _run_module(engine: Engine, module: Module) -> Activation:
             frame.state.alive = True
             flow.execute(frame, node)
     except Exception as error:  # noqa: BLE001  # likewise for a module's body
-        engine.given_up.append(_given_up(module, "<module>", error))
+        engine.given_up.append(_given_up(module, node, "<module>", error))
         _stop_running(engine)
     frame.scope.final = {k: replace(v, tokens=frozenset()) for k, v in frame.state.names.items() if "." not in k}
     engine.steps = saved
@@ -205,14 +209,15 @@ def _enter(engine: Engine, info: FunctionInfo, given_up: dict[Place, GivenUp]) -
         for function in _closures(engine, info):
             _enter_function(frame, info, function)
     except Exception as error:  # noqa: BLE001  # one function's trouble must not hide the findings of all others
-        given_up.setdefault(info.place, _given_up(module, info.name, error))
+        given_up.setdefault(info.place, _given_up(module, info.node, info.name, error))
         _stop_running(engine)
 
 
-def _given_up(module: Module, name: str, error: Exception) -> GivenUp:
+def _given_up(module: Module, node: cst.CSTNode, name: str, error: Exception) -> GivenUp:
+    line = module.line_of(node)
     if isinstance(error, GaveUp | RecursionError):
-        return GivenUp(module.path, 0, name, "too much to follow")
-    return GivenUp(module.path, 0, name, f"jaxlint failed ({type(error).__name__}: {error}); please report this")
+        return GivenUp(module.path, line, name, "too much to follow")
+    return GivenUp(module.path, line, name, f"jaxlint failed ({type(error).__name__}: {error}); please report this")
 
 
 def _stop_running(engine: Engine) -> None:

@@ -213,10 +213,11 @@ def _trace_object(frame: Frame, node: cst.CSTNode, obj: Object, arguments: list[
             return trace(frame, node, method, arguments, mode) if method.objects else UNKNOWN
         case _:
             before, frame.mode = frame.mode, mode
+            traced, frame.traced = frame.traced, True
             try:
                 return frame.engine.call(frame, node, of(obj), arguments)
             finally:
-                frame.mode = before
+                frame.mode, frame.traced = before, traced
 
 
 def _tracing(frame: Frame) -> bool:

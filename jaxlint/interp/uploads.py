@@ -17,8 +17,10 @@ from jaxlint.sites import Operation
 
 
 def any_tracer(frame: Frame, values: Sequence[Value]) -> bool:
-    """True if any array among the values is a tracer for certain."""
-    return any(v.kind.must_be(Kind.TRACER) for value in values for v in leaves(frame.engine.heap, value, 3))
+    """True if any array among the values is a tracer for certain. Outside of every trace there are none to be used."""
+    return frame.within_trace and any(
+        v.kind.must_be(Kind.TRACER) for value in values for v in leaves(frame.engine.heap, value, 3)
+    )
 
 
 def upload_sites(call: Call, arguments: Sequence[Argument]) -> None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from jaxlint import __version__
 from jaxlint.findings import Finding, Report
+from jaxlint.report.verdicts import in_words, is_refuted
 from jaxlint.rulebook import Rule
 from jaxlint.sites import Heat
 
@@ -44,7 +45,10 @@ class Severity(enum.IntEnum):
 
 
 def severity(finding: Finding) -> Severity:
-    """A hot transfer or a misused guard warns, a tracer error stops the program, what runs once or seldom is a note."""
+    """A hot transfer or a misused guard warns, a tracer error stops the program; what runs once or seldom is a note,
+    and so is what the runtime pass has refuted."""
+    if is_refuted(finding):
+        return Severity.NOTE
     if finding.code.startswith("JT4"):
         return Severity.ERROR
     if finding.code.startswith(HEAT_FAMILIES) and finding.heat < Heat.HOT:
@@ -70,6 +74,11 @@ def place(path: str, line: int | None, column: int | None, cell: int | None = No
     if line is not None:
         parts += [str(line), str(column or 1)]
     return ":".join(parts)
+
+
+def full_message(finding: Finding) -> str:
+    """The message, with what the runtime pass says of it."""
+    return finding.message if finding.verdict is None else f"{finding.message} [{in_words(finding.verdict)}]"
 
 
 def heat_word(finding: Finding) -> str:

@@ -1,7 +1,7 @@
 """The format `github`: workflow commands, which GitHub Actions shows at the lines of a pull request."""
 
 from jaxlint.findings import FileError, Finding, Report
-from jaxlint.report.context import Context, Severity, escape, place, severity
+from jaxlint.report.context import Context, Severity, escape, full_message, place, severity
 
 COMMANDS = {Severity.NOTE: "notice", Severity.WARNING: "warning", Severity.ERROR: "error"}
 
@@ -20,7 +20,7 @@ def _finding(finding: Finding) -> str:
         # GitHub takes columns only for a region on one line.
         if span.line == span.end_line:
             properties |= {"col": str(span.column), "endColumn": str(span.end_column)}
-    text = f"{place(span.path, span.line, span.column, span.cell)}: {finding.code} {finding.message}"
+    text = f"{place(span.path, span.line, span.column, span.cell)}: {finding.code} {full_message(finding)}"
     return _command(COMMANDS[severity(finding)], properties, text)
 
 

@@ -5,7 +5,8 @@ import json
 from collections.abc import Mapping
 
 from jaxlint.findings import FileError, Finding, Report
-from jaxlint.report.context import Context, Severity, fingerprints, severity
+from jaxlint.report.context import Context, Severity, fingerprints, full_message, severity
+from jaxlint.report.verdicts import is_refuted
 
 SEVERITIES = {Severity.NOTE: "minor", Severity.WARNING: "major", Severity.ERROR: "critical"}
 
@@ -21,10 +22,10 @@ def _finding(finding: Finding, digest: str) -> Mapping[str, object]:
     span = finding.span
     cell = "" if span.cell is None else f" (cell {span.cell})"
     return {
-        "description": f"{finding.code} {finding.message}{cell}",
+        "description": f"{finding.code} {full_message(finding)}{cell}",
         "check_name": finding.code,
         "fingerprint": digest,
-        "severity": SEVERITIES[severity(finding)],
+        "severity": "info" if is_refuted(finding) else SEVERITIES[severity(finding)],
         "location": {
             "path": span.path,
             "positions": {

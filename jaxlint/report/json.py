@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping
 
-from jaxlint.findings import FileError, Finding, Report
+from jaxlint.findings import FileError, Finding, Report, Verdict
 from jaxlint.report.context import Context
 
 VERSION = 1
@@ -57,16 +57,21 @@ def finding_object(finding: Finding) -> Mapping[str, object]:
                 for edit in fix.edits
             ],
         },
-        "verdict": verdict
-        and {
-            "status": verdict.status,
-            "evidence": verdict.evidence,
-            "backend": verdict.backend,
-            "runs": verdict.runs,
-            "transfers": verdict.transfers,
-            "bytes": verdict.bytes,
-            "message": verdict.message,
-        },
+        "verdict": verdict and verdict_object(verdict),
+    }
+
+
+def verdict_object(verdict: Verdict) -> Mapping[str, object]:
+    """A verdict in the form of the schema."""
+    return {
+        "status": verdict.status,
+        "evidence": verdict.evidence,
+        "backend": verdict.backend,
+        "runs": verdict.runs,
+        "transfers": verdict.transfers,
+        "bytes": verdict.bytes,
+        "message": verdict.message,
+        "processes": list(verdict.processes),
     }
 
 

@@ -7,7 +7,9 @@ from pathlib import PurePath
 from urllib.parse import quote
 
 from jaxlint.findings import FileError, Finding, Report
-from jaxlint.report.context import Context, Severity, fingerprints, heat_word, severity, source_line
+from jaxlint.report.context import Context, Severity, fingerprints, full_message, heat_word, severity, source_line
+from jaxlint.report.json import verdict_object
+from jaxlint.report.verdicts import is_refuted
 from jaxlint.rulebook import Rule
 from jaxlint.sites import Note
 
@@ -71,17 +73,19 @@ def _result(finding: Finding, digest: str, codes: Sequence[str], context: Contex
     text = source_line(context, finding)
     if text is not None:
         region["snippet"] = {"text": text}
-    message = finding.message if span.cell is None else f"{finding.message} (cell {span.cell}, line {span.line})"
+    message = full_message(finding)
+    if span.cell is not None:
+        message = f"{message} (cell {span.cell}, line {span.line})"
     result: dict[str, object] = {
         "ruleId": finding.code,
         "ruleIndex": codes.index(finding.code),
-        "level": LEVELS[severity(finding)],
+        **({"kind": "pass", "level": "none"} if is_refuted(finding) else {"level": LEVELS[severity(finding)]}),
         "message": {"text": message},
         "locations": [_location(span.path, region, span.cell)],
         "partialFingerprints": {"jaxlint/v1": digest},
         "properties": {"confidence": finding.confidence.name.lower()}
         | ({"heat": heat_word(finding)} if heat_word(finding) else {})
-        | ({"verdict": str(finding.verdict.status)} if finding.verdict else {}),
+        | ({"verdict": verdict_object(finding.verdict)} if finding.verdict else {}),
     }
     if finding.notes:
         steps = [_step(note) for note in finding.notes]

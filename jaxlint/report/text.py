@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from jaxlint.findings import Finding, Report
 from jaxlint.report.concise import headline
 from jaxlint.report.context import Context, escape, place, source_line
+from jaxlint.report.verdicts import in_words, is_refuted
 
 WIDTH = 160
 LEAD = 40
@@ -14,7 +15,11 @@ TAB = "    "
 
 def render(report: Report, context: Context) -> str:
     """Every finding as a block of lines, with an empty line between two blocks."""
-    return "\n".join("".join(line + "\n" for line in _block(finding, context)) for finding in report.findings)
+    refuted = sum(map(is_refuted, report.findings))
+    blocks = ["".join(line + "\n" for line in _block(finding, context)) for finding in report.findings]
+    if refuted:
+        blocks.insert(len(blocks) - refuted, f"Refuted by running, and not counted ({refuted}):\n")
+    return "\n".join(blocks)
 
 
 def _block(finding: Finding, context: Context) -> Iterator[str]:
@@ -28,8 +33,8 @@ def _block(finding: Finding, context: Context) -> Iterator[str]:
         yield f"{_dim(gutter + ' |', context)} {' ' * before}{_mark('^' * marked, context)}"
     for note in finding.notes:
         yield f"{gutter} = {place(note.path, note.line, note.column, note.cell)}: {escape(note.message)}"
-    if finding.verdict is not None and finding.verdict.message:
-        yield f"{gutter} = {finding.verdict.status}: {escape(finding.verdict.message)}"
+    if finding.verdict is not None:
+        yield f"{gutter} = {escape(in_words(finding.verdict))}"
     if finding.fix is not None:
         yield f"{gutter} = fix: {escape(finding.fix.description)}"
 

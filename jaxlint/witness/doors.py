@@ -42,6 +42,7 @@ def open_doors(marks: Marks, guard: Guard, trusted: Callable[[], bool]) -> None:
     for module in modules:
         if hasattr(module, "batched_copy_to_host_async"):
             module.batched_copy_to_host_async = doors.over_many(module.batched_copy_to_host_async)
+    _watch_callbacks(doors)
     _watch_tracers(marks)
 
 
@@ -66,6 +67,18 @@ class _Doors:
             return self.judge(functools.partial(original, arrays), arrays)
 
         return copy
+
+    def over_call(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        """The door of a callback: what it is given is fetched."""
+
+        @unseen
+        def call(*arguments: Any, **parameters: Any) -> Any:
+            arrays = [argument for argument in arguments if self.guard.is_array(argument)]
+            if not arrays:
+                return original(*arguments, **parameters)
+            return self.judge(functools.partial(original, *arguments, **parameters), arrays)
+
+        return call
 
     @passed_over
     def judge(self, fetch: Callable[[], Any], arrays: Sequence[Any]) -> Any:
@@ -99,6 +112,25 @@ class _Doors:
             return result
         # A level of the program's own may refuse it now as well: then that is what the program gets.
         return fetch()
+
+
+def _watch_callbacks(doors: _Doors) -> None:
+    """A callback outside compiled code fetches its arguments for the host, before it is called."""
+    from jax._src import callback, debugging
+
+    for module, name in (
+        (callback, "pure_callback_impl"),
+        (callback, "io_callback_impl"),
+        (debugging, "debug_callback_impl"),
+    ):
+        original = getattr(module, name, None)
+        if original is None:
+            continue
+        watched = functools.wraps(original)(doors.over_call(original))
+        setattr(module, name, watched)
+        for primitive in vars(module).values():
+            if getattr(primitive, "impl", None) is original:
+                primitive.impl = watched
 
 
 def _watch_tracers(marks: Marks) -> None:

@@ -75,7 +75,7 @@ class Guard:
         self.bridge = xla_bridge
         levels = guard_lib.TransferGuardLevel
         self.silent = {None, levels.ALLOW, levels.LOG}
-        self.strictest = levels.DISALLOW_EXPLICIT
+        self.strictest, self.allowing = levels.DISALLOW_EXPLICIT, levels.ALLOW
         self.compiled: type = type(jax.jit(len))
         self.capture = Capture(folder)
         self.reads_log: bool | None = None
@@ -93,12 +93,19 @@ class Guard:
         own = getattr(self.library.thread_local_state(), direction)
         return own if own is not None else getattr(self.library.global_state(), direction)
 
+    def is_open(self, direction: str) -> bool:
+        """True where the guard neither refuses nor was told by this thread to allow."""
+        own = getattr(self.library.thread_local_state(), direction)
+        return own != self.allowing and self.level(direction) in self.silent
+
     @contextmanager
     def refuse(self, directions: Sequence[str], explicit: bool) -> Iterator[None]:
-        """Transfers in these directions raise in this thread. A stricter level of the program's own is left."""
+        """Transfers in these directions raise in this thread. What the program itself demands of the thread is left: a
+        stricter level, and an `allow` by which it says that it means to transfer."""
         with ExitStack() as levels:
+            own = self.library.thread_local_state()
             for direction in directions:
-                if self.level(direction) != self.strictest:
+                if getattr(own, direction) != self.allowing and self.level(direction) != self.strictest:
                     self.enter(levels, direction, "disallow", explicit)
             yield
 
@@ -129,7 +136,7 @@ class Guard:
         except OSError:
             return None
         for direction in mark.directions:
-            if direction != "device_to_host" and self.level(direction) in self.silent:
+            if direction != "device_to_host" and self.is_open(direction):
                 self.enter(levels, direction, "log", mark.explicit)
         return Watching(self, mark, levels)
 

@@ -76,8 +76,8 @@ class Marks:
     def install(self) -> None:
         """Puts the functions that instrumented code calls among the builtins."""
         functions: Mapping[str, object] = {
-            rewrite.BEGIN: self.begin, rewrite.OPEN: self.open, rewrite.END: self.end, rewrite.TRUTH: self.truth,
-            rewrite.MATCH: self.match, rewrite.CHOOSE: self.choose, rewrite.HAND: self.hand,
+            rewrite.BEGIN: self.begin, rewrite.ALSO: self.also, rewrite.OPEN: self.open, rewrite.END: self.end,
+            rewrite.TRUTH: self.truth, rewrite.MATCH: self.match, rewrite.CHOOSE: self.choose, rewrite.HAND: self.hand,
             rewrite.ATTEMPT: self.attempt, rewrite.RAISED: self.raised, rewrite.HOLD: self.hold,
             rewrite.OPERATOR: operator,
         }  # fmt: skip
@@ -87,16 +87,29 @@ class Marks:
     def begin(self, number: int, value: Any, /) -> Any:
         """The operation of a mark is next; `value` is its last operand and is given back."""
         try:
-            entry = self._enter(number, sys._getframe(1))
-            if number in self.logged:
-                self._watch(entry)
-            else:
-                self._count(entry.seen)
-            if self.leaks.pending or number in self.leaking:
-                self._look_for_leaks(number, value)
+            self._begin(self._enter(number, sys._getframe(1)), value)
         except RecursionError:
             return value
         return value
+
+    def also(self, number: int, value: Any, /) -> Any:
+        """As `begin`, for a further mark of the operation that was begun just now."""
+        try:
+            entry = Entry(self.marks[number], self.seen[number], sys._getframe(1))
+            self.thread.entries.append(entry)
+            self._begin(entry, value)
+        except RecursionError:
+            return value
+        return value
+
+    def _begin(self, entry: Entry, value: object) -> None:
+        number = entry.mark.number
+        if number in self.logged:
+            self._watch(entry)
+        else:
+            self._count(entry.seen)
+        if self.leaks.pending or number in self.leaking:
+            self._look_for_leaks(number, value)
 
     def open(self, number: int, value: Any, /) -> Any:
         """As `begin`, for the first step of an operation that is counted at its second."""

@@ -20,9 +20,9 @@ from typing import TypeVar
 
 from .plan import Mark
 
-BEGIN, OPEN, END, TRUTH, MATCH, CHOOSE, HAND, ATTEMPT, RAISED, HOLD = (
+BEGIN, ALSO, OPEN, END, TRUTH, MATCH, CHOOSE, HAND, ATTEMPT, RAISED, HOLD = (
     f"__jaxlint_{word}__"
-    for word in ("begin", "open", "end", "truth", "match", "choose", "hand", "attempt", "raised", "hold")
+    for word in ("begin", "also", "open", "end", "truth", "match", "choose", "hand", "attempt", "raised", "hold")
 )
 # The functions of `operator` that do what the syntax does, without a Python frame.
 BINARY = {
@@ -97,7 +97,7 @@ class _Rewriter(ast.NodeTransformer):
         # Where there is no value to hand through, there is no place for the mark.
         self.found.difference_update(mark.number for mark in self.stores)
         if self.touched:
-            new = _guarded(new, _ends(self.after))
+            new = _guarded(new, _ends(reversed(self.after)))
         self.touched, self.after, self.subjects = outside, outside_after, outside_subjects
         self.stores = outside_stores
         return new
@@ -107,7 +107,7 @@ class _Rewriter(ast.NodeTransformer):
         ends with the statement."""
         for mark in (*self.stores, *self.take(node, "operation")):
             if node.value is not None:
-                node.value = _call(BEGIN, mark.number, node.value, node.value)
+                node.value = _call(ALSO if self.after else BEGIN, mark.number, node.value, node.value)
                 self.after.append(mark)
         self.stores.clear()
 
@@ -142,6 +142,8 @@ class _Rewriter(ast.NodeTransformer):
         if isinstance(node, ast.MatchValue):
             self.subjects.extend(self.take(node.value, "truth"))
             return node
+        place = _updated(node)
+        late = self.take(place, "operation") if place is not None else []
         loose = isinstance(node, (ast.Lambda, ast.GeneratorExp))
         self.loose += loose
         node = self.generic_visit(node)
@@ -149,7 +151,7 @@ class _Rewriter(ast.NodeTransformer):
         if not isinstance(node, ast.expr):
             return node
         new: ast.expr = node
-        operations = self.take(node, "operation")
+        operations = late or self.take(node, "operation")
         for mark in operations:
             new = self.operation(new, node, mark)
         for mark in self.take(node, "truth"):
@@ -215,6 +217,14 @@ class _Rewriter(ast.NodeTransformer):
         held = ast.Call(ast.Name(HOLD, ast.Load()), [ast.Constant(mark.number)], [])
         pair = _at(ast.Tuple([held, ended], ast.Load()), where)
         return _at(ast.Subscript(pair, ast.Constant(1), ast.Load()), where)
+
+
+def _updated(node: ast.AST) -> ast.Subscript | None:
+    """The subscript of ``x.at[index].set(value)``: it only says where, the call reads it."""
+    match node:
+        case ast.Call(func=ast.Attribute(value=ast.Subscript(value=ast.Attribute(attr="at")) as place)):
+            return place
+    return None
 
 
 def _guarded(node: ast.stmt, ends: list[ast.stmt]) -> ast.stmt:

@@ -38,7 +38,7 @@ OPTIONS = ("_PLATFORM_NAME", "_XLA_BACKEND")
 
 def why_not() -> str | None:
     """None if the backend should work here; otherwise why not and what to do, in one line. Does not import jax."""
-    if sys.platform != "linux" or platform.libc_ver()[0] != "glibc":
+    if sys.platform != "linux" or not _has_glibc():
         return f"the plugin exists for Linux with glibc alone: {SENTINEL}"
     if sys.implementation.name != "cpython" or sys.maxsize < 2**32:
         return f"it needs a 64-bit CPython: {SENTINEL}"
@@ -159,10 +159,11 @@ class _Discovery:
             xla_client.load_pjrt_plugin_with_c_api(BACKEND, table.capsule())
             _running.table = table
         if _running.bridge is None:
-            from .ffi import Bridge
+            from . import costs, ffi
 
-            bridge = Bridge(_running.table)
+            bridge = ffi.Bridge(_running.table)
             bridge.connect()
+            costs.fill_in(xla_client, lambda: self.original()["cpu"])
             _running.bridge = bridge
         if not xla_client.pjrt_plugin_initialized(BACKEND):
             xla_client.initialize_pjrt_plugin(BACKEND)
@@ -198,6 +199,13 @@ class _Discovery:
         for name, value in self.replaced.items():
             setattr(self.xla_bridge, name, value)
         self.replaced.clear()
+
+
+def _has_glibc() -> bool:
+    try:
+        return "glibc" in (os.confstr("CS_GNU_LIBC_VERSION") or "")
+    except (AttributeError, OSError, ValueError):
+        return False
 
 
 def _numbers(version: str) -> tuple[int, ...]:
