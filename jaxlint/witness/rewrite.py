@@ -211,7 +211,7 @@ class _Rewriter(ast.NodeTransformer):
 
     def ended(self, value: ast.expr, mark: Mark, where: ast.AST) -> ast.expr:
         """The result of a mark's operation; in a frame of its own also with what tells that an exception left it."""
-        ended = _call(END, mark.number, value, where)
+        ended = _call(END, mark.number, value, _place_of_result(where))
         if not self.loose:
             return ended
         held = ast.Call(ast.Name(HOLD, ast.Load()), [ast.Constant(mark.number)], [])
@@ -280,13 +280,17 @@ def _hand_through(node: ast.expr, number: int, name: str = BEGIN) -> bool:
     """Hands the operand that is evaluated last through `begin`, or another of that name; False if the node has none."""
     match node:
         case ast.Call(keywords=[*_, last]):
-            last.value = _call(name, number, last.value, node)
-        case ast.Call(args=[*_, _]):
-            node.args[-1] = _begun(node.args[-1], number, node, name)
+            last.value = _call(name, number, last.value, _place_of_result(node))
+        case ast.Call(args=[*_, last]):
+            node.args[-1] = _begun(last, number, _place_of_result(node), name)
         case ast.Call(func=ast.Attribute() as method):
-            method.value = _call(BEGIN, number, method.value, method)
+            method.value = _call(BEGIN, number, method.value, method.value)
         case ast.Call():
             node.func = _call(BEGIN, number, node.func, node)
+        case ast.BinOp(op=ast.Mod(), right=ast.Tuple(elts=[*before, last])) if _is_format(node):
+            # Python formats the parts one by one, as those of an f-string.
+            opened = [_call(OPEN, number, part, part) for part in before]
+            node.right.elts = [*opened, _call(BEGIN, number, last, last)]
         case ast.BinOp():
             node.right = _call(BEGIN, number, node.right, node)
         case ast.UnaryOp():
@@ -294,13 +298,22 @@ def _hand_through(node: ast.expr, number: int, name: str = BEGIN) -> bool:
         case ast.Compare():
             node.comparators[0] = _call(BEGIN, number, node.comparators[0], node)
         case ast.Attribute():
-            node.value = _call(BEGIN, number, node.value, node)
+            node.value = _call(BEGIN, number, node.value, node.value)
         case ast.Subscript():
             if not _hand_through_slice(node, number):
-                node.value = _call(BEGIN, number, node.value, node)
+                node.value = _call(BEGIN, number, node.value, node.value)
         case _:
             return False
     return True
+
+
+def _place_of_result(node: ast.AST) -> ast.AST:
+    """Where Python says that a node is evaluated: as a whole, but an attribute on a later line where its name stands."""
+    attribute = node.func if isinstance(node, ast.Call) else node
+    if not isinstance(attribute, ast.Attribute) or attribute.lineno == attribute.end_lineno:
+        return node
+    line, end = attribute.end_lineno or 0, attribute.end_col_offset or 0
+    return ast.Pass(lineno=line, end_lineno=line, col_offset=end - len(attribute.attr.encode()), end_col_offset=end)
 
 
 def _hand_through_slice(node: ast.Subscript, number: int) -> bool:
@@ -336,12 +349,15 @@ def _attempt(node: ast.expr, number: int) -> ast.expr | None:
     match node:
         case ast.Call():
             last = ast.Constant(not node.args and not node.keywords)
-            chosen = _at(ast.Call(ast.Name(CHOOSE, ast.Load()), [ast.Constant(number), node.func, last], []), node.func)
+            chosen = _at(
+                ast.Call(ast.Name(CHOOSE, ast.Load()), [ast.Constant(number), node.func, last], []),
+                _place_of_result(node.func),
+            )
             if not last.value:
                 _hand_through(node, number, HAND)
             node.func = chosen
             return node
-        case ast.BinOp() if type(node.op) in BINARY:
+        case ast.BinOp() if type(node.op) in BINARY and not _is_format(node):
             function, arguments = _operator(BINARY[type(node.op)]), [node.left, node.right]
         case ast.Compare(ops=[operator]) if type(operator) in COMPARISONS:
             function, arguments = _operator(COMPARISONS[type(operator)]), [node.left, *node.comparators]
@@ -349,6 +365,13 @@ def _attempt(node: ast.expr, number: int) -> ast.expr | None:
             return None
     made = ast.Call(ast.Name(ATTEMPT, ast.Load()), [ast.Constant(number), function, *arguments], [])
     return _at(ast.Call(_at(made, node), [], []), node)
+
+
+def _is_format(node: ast.BinOp) -> bool:
+    """True for ``"%s %s" % (a, b)``."""
+    is_text = isinstance(node.left, ast.Constant) and isinstance(node.left.value, str)
+    parts = node.right.elts if isinstance(node.right, ast.Tuple) else [ast.Starred()]
+    return is_text and not any(isinstance(part, ast.Starred) for part in parts)
 
 
 def _operator(name: str) -> ast.expr:
