@@ -1,11 +1,11 @@
-# Two ways into a fresh clone: `make demo` shows jaxlint at work, `make test` passes its tests. Both need Python 3.11 or
+# Two ways into a fresh clone: `make demo` confirms findings in a small program, `make test` passes the tests. Both need Python 3.11 or
 # newer (`make test PYTHON=python3.12` takes another one than python3) and set up everything else in .venv.
 PYTHON ?= python3
 BIN := .venv/bin
 
 .PHONY: demo test
 demo: .venv/jaxlint
-	$(BIN)/jaxlint check --isolated --exit-zero fixtures/example/train.py
+	$(BIN)/jaxlint check --isolated --exit-zero --confirm --run "python fixtures/example/train.py" fixtures/example
 
 test: .venv/dev
 	$(BIN)/python -m pytest
@@ -15,7 +15,7 @@ test: .venv/dev
 	$(PYTHON) -m venv .venv
 
 .venv/jaxlint: pyproject.toml | .venv/bin/python
-	$(BIN)/python -m pip install --quiet --editable .
+	$(BIN)/python -m pip install --quiet --editable '.[confirm]'
 	touch $@
 
 .venv/dev: pyproject.toml | .venv/bin/python

@@ -6,6 +6,7 @@ fresh arrays, and functions that were called before, as in the steady state of a
 call are measured in that one, with nothing compiled.
 """
 
+import ast
 import contextlib
 import io
 import json
@@ -77,7 +78,15 @@ class Probe:
 
     def __init__(self, preamble: str) -> None:
         self.helpers: Namespace = {"__name__": "rows"}
-        exec(compile(preamble, "preamble.py", "exec"), self.helpers)
+        for statement in ast.parse(preamble).body:
+            # Rows that need a package which is not installed fail by themselves.
+            parts = (
+                [ast.Import([name]) for name in statement.names] if isinstance(statement, ast.Import) else [statement]
+            )
+            for part in parts:
+                with contextlib.suppress(ImportError):
+                    tree = ast.fix_missing_locations(ast.Module([part], []))
+                    exec(compile(tree, "preamble.py", "exec"), self.helpers)
         self.ready: Callable[[object], object] = jax.block_until_ready
         self.configure: Callable[[str, object], None] = jax.config.update
         self.clear: Callable[[], None] = jax.clear_caches

@@ -20,7 +20,7 @@ from jaxlint.witness import virtual
 
 ROOT = Path(__file__).resolve().parent.parent
 MEASURED_VERSIONS = ("0.12.0.1", "0.10.2", "0.8.3", "0.6.2", "0.4.35")
-NOT_INSTALLED = re.compile(r"ModuleNotFoundError|ImportError|requires `rich`")
+NOT_INSTALLED = re.compile(r"ModuleNotFoundError|ImportError|requires `rich`|name '(cloudpickle|joblib|orjson)'")
 FEWEST = 1000
 ON_PURPOSE = "an array that the program put on a CPU device is taken for a device's"
 NOT_COPIED = "one CPU client: nothing is copied to the CPU device for a callback"
@@ -75,7 +75,7 @@ def measured(backend: str) -> Mapping[str, Answer]:
     environment = {key: value for key, value in os.environ.items() if not key.startswith(("JAX_", "XLA_"))}
     environment |= {
         "PYTHONPATH": str(ROOT),
-        "JAX_PLATFORMS": "cpu",
+        **({} if backend == "device" else {"JAX_PLATFORMS": "cpu"}),
         "XLA_FLAGS": "--xla_force_host_platform_device_count=4",
         "MPLBACKEND": "Agg",
     }

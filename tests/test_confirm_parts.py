@@ -17,6 +17,7 @@ from jaxlint.errors import UserError
 from jaxlint.findings import Direction, Finding, Status
 from jaxlint.rulebook import load_rules
 from jaxlint.sites import Confidence, Heat, Operation, Span
+from jaxlint.witness.backends import why_not
 
 RULES = {rule.code: rule for rule in load_rules()}
 FLOAT = Finding(
@@ -216,3 +217,8 @@ class TestVerdicts:
         found = verdict(0, FLOAT, MARKING, answers_of(tmp_path, first, second), "")
         assert found is not None
         assert found.processes == (0, 1)
+
+
+@pytest.mark.skipif(not os.environ.get("CI"), reason="asked of the machine that decides")
+def test_the_deciding_machine_has_every_backend_that_needs_no_accelerator() -> None:
+    assert {name: why_not(name) for name in ("virtual", "sentinel")} == {"virtual": None, "sentinel": None}

@@ -181,6 +181,21 @@ CLASSES = {
         print(T().x)  # d2h
         print(T().host)
     """,
+    "numbers of instances": """
+        class T:
+            def __init__(self, x):
+                self.x = x
+            def __float__(self):
+                return float(self.x)  # d2h
+            def __radd__(self, other):
+                return T(other + self.x)
+            def __lt__(self, other):
+                return self.x < other
+        print(float(T(step(1.0))))
+        print((1 + T(step(2.0))).x)  # d2h
+        if T(step(3.0)) < 2:  # d2h
+            pass
+    """,
     "a property that is set": """
         class T:
             @property

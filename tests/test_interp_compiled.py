@@ -686,6 +686,14 @@ TRACED = {
         print(f(1.0, 2))  # d2h
         print(jax.remat(lambda x: x * 2)(1.0))  # d2h
     """,
+    "grad: what is not differentiated is uploaded": """
+        @jax.jit
+        def inner(w, x):
+            return jnp.sum(w * x)
+        def loss(w, x):
+            return inner(w, x)  # h2d
+        jax.grad(loss)(jnp.ones(3), np.ones(3))
+    """,
     "custom_vjp": """
         @jax.custom_vjp
         def f(x):

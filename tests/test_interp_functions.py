@@ -398,6 +398,47 @@ VALUES = {
 VALUE_GAPS: dict[str, str] = {}
 
 DECORATORS = {
+    "above more functions than there are contexts": """
+        def plain(f):
+            return f
+        def checked(f):
+            return plain(f)
+        @checked
+        def f0(x):
+            return 0
+        @checked
+        def f1(x):
+            return 1
+        @checked
+        def f2(x):
+            return 2
+        @checked
+        def f3(x):
+            return 3
+        @checked
+        def f4(x):
+            return 4
+        @checked
+        def f5(x):
+            return 5
+        @checked
+        def f6(x):
+            return 6
+        @checked
+        def f7(x):
+            return 7
+        @checked
+        def f8(x):
+            return 8
+        @checked
+        def f9(x):
+            return 9
+        @checked
+        def last(x):
+            return step(x)
+        print(f3(1.0))
+        print(last(1.0))  # d2h
+    """,
     "that wraps": """
         import functools
         def logged(f):

@@ -594,6 +594,35 @@ SHAPES = {
                 finally:
                     print(x)  # d2h hot
     """,
+    "an eager gradient in a loop": """
+        def loss(w, batch):
+            return jnp.sum(w * batch)  # h2d hot
+        def f(w, n):
+            for i in range(n):
+                w = w - jax.grad(loss)(w, np.ones(3))
+        f(jnp.ones(3), 99)
+    """,
+    "a method that something unknown is asked for in a loop": """
+        class Env:
+            def act(self, x):
+                print(step(x))  # d2h hot
+            def reset(self, x):
+                print(step(x))  # d2h cold
+        def run(env, n):
+            env.reset(n)
+            for i in range(n):
+                env.act(i)
+    """,
+    "a grid of plots": """
+        import matplotlib.pyplot as plt
+        def f(images, n):
+            x = step(images)
+            for i in range(5):
+                plt.imshow(x[i])  # d2h cold
+            for i in range(n):
+                plt.imshow(x[i])  # d2h hot
+        f(jnp.ones(3), 99)
+    """,
     "what ends the loop": """
         def f(x, xs):
             for i in xs:

@@ -131,8 +131,9 @@ class _Session:
 
 def cache_folder() -> Path:
     """Where answers about this machine's backends outlive a run."""
-    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    return Path(base) / "jaxlint"
+    if own := os.environ.get("JAXLINT_CACHE_DIR"):
+        return Path(own)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "jaxlint"
 
 
 def _judged(report: Report, marking: Marking, answers: Answers, trouble: str) -> Report:

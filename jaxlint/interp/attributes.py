@@ -63,7 +63,8 @@ def attribute(frame: Frame, node: cst.CSTNode, base: Value, name: str) -> Value:
     if base.kind & Kind.PYTHON:
         out = join(out, _of_python(frame, base, name))
     if base.unknown and not base.kind:
-        out = join(out, UNKNOWN)
+        hint = f"unknown.{name}"
+        out = join(out, of(LibraryMethod(hint, UNKNOWN)) if frame.engine.models.exact(hint) else UNKNOWN)
     return out
 
 

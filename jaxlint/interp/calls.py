@@ -71,8 +71,14 @@ def call(frame: Frame, node: cst.CSTNode, callee: Value, arguments: Arguments) -
     elif callee.kind & Kind.NUMPY:
         out = join(out, Value(Kind.NUMPY, unknown=True))
     if callee.unknown and not callee.kind:
-        out = join(out, UNKNOWN)
+        out = join(out, _asked_for(arguments))
     return out
+
+
+def _asked_for(arguments: Arguments) -> Value:
+    """What an unknown function returns: nothing is known, unless its caller says what kind of arrays it wants."""
+    wanted = next((a.value.const[:1] for a in arguments if a.keyword == "return_tensors"), ())
+    return Value(Kind.NUMPY, unknown=True) if wanted == ("np",) else UNKNOWN
 
 
 def _guessed(origin: Origin | None) -> Origin | None:
@@ -218,7 +224,9 @@ def run(
     engine.reached.add(info.place)
     if frame.activation is not activation:
         pace = Pace.LOOPED if _recursive(frame, info) else frame.pace  # recursion is a loop
-        frame.activation.calls.add((activation.number, Pace.ONCE if frame.staged or trace_start else pace))
+        # What is compiled is traced once; eager gradients and vmaps run their function at each call.
+        once = frame.staged or mode is Mode.STAGED
+        frame.activation.calls.add((activation.number, Pace.ONCE if once else pace))
     if activation.running or activation.finished_pass == engine.passes:
         return activation, activation.result
     inner = Frame(

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from jaxlint.interp.engine import MAX_CONSTANT_CONTEXTS, MAX_CONTEXTS, MAX_TRACED_CONTEXTS, Engine, Mode
+from jaxlint.interp.engine import MAX_CONSTANT_CONTEXTS, MAX_CONTEXTS, MAX_DECORATED, MAX_TRACED_CONTEXTS, Engine, Mode
 from jaxlint.interp.program import FunctionInfo
 from jaxlint.interp.states import Activation
 from jaxlint.interp.values import (
@@ -36,7 +36,8 @@ def context_of(
         known = engine.by_key.get(key)
         if known is not None:
             return known, bound
-    if count >= (MAX_TRACED_CONTEXTS if mode is Mode.STAGED else MAX_CONTEXTS):
+    limit = MAX_TRACED_CONTEXTS if mode is Mode.STAGED else MAX_CONTEXTS
+    if count >= (MAX_DECORATED if engine.decorating else limit):
         return _joined_activation(engine, info, function, bound, mode, circumstances)
     engine.contexts[info.place] = count + 1
     activation = _new(engine, info, function)

@@ -36,10 +36,18 @@ def define_function(frame: Frame, node: cst.FunctionDef) -> Value:
     value = of(function)
     for decorator in reversed(node.decorators):
         decorating = engine.evaluate(frame, decorator.decorator)
-        decorated = engine.call(frame, decorator.decorator, decorating, [Argument(value, node)])
+        decorated = _decorated(frame, decorator, decorating, Argument(value, node))
         if _replaces(decorated):
             value = decorated
     return value
+
+
+def _decorated(frame: Frame, decorator: cst.Decorator, decorating: Value, argument: Argument) -> Value:
+    frame.engine.decorating += 1
+    try:
+        return frame.engine.call(frame, decorator.decorator, decorating, [argument])
+    finally:
+        frame.engine.decorating -= 1
 
 
 def _replaces(value: Value) -> bool:
@@ -81,7 +89,7 @@ def define_class(frame: Frame, node: cst.ClassDef) -> Value:
     value = of(cls)
     for decorator in reversed(node.decorators):
         decorating = engine.evaluate(frame, decorator.decorator)
-        decorated = engine.call(frame, decorator.decorator, decorating, [Argument(value, node)])
+        decorated = _decorated(frame, decorator, decorating, Argument(value, node))
         if any(isinstance(o, Class | Function | Instance | Partial | Transformed) for o in decorated.objects):
             value = decorated
     return value

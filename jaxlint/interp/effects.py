@@ -40,6 +40,8 @@ def record(
     if old is not None and old.confidence > confidence:
         return
     owner = None if frame.info is None else frame.info.place
+    if operation is Operation.PLOT and frame.brief is not None:
+        pace = frame.brief
     frame.activation.sites[key] = RawSite(
         module=frame.module,
         node=node,
@@ -169,11 +171,13 @@ def reading(
     for value, at in operands:
         if operation in _SHOWING and value.objects:
             value = _shown(frame, node, value)
+        elif operation is Operation.SCALAR and callee in _NUMBERS and value.objects:
+            _converted(frame, node, value, callee)
         found = leaves(frame.engine.heap, value) if deep else [value]
         for leaf in found:
             if containers_only and leaf is value and leaf.kind:
                 continue
-            if leaf.kind & Kind.TRACER and (frame.within_trace or not leaf.kind & Kind.DEVICE):
+            if leaf.kind & Kind.TRACER and (frame.within_trace or leaf.unknown or not leaf.kind & Kind.DEVICE):
                 # Outside of any trace it is a leaked tracer, whose use is an error of its own.
                 if not leaf.unknown and frame.traced and not frame.tolerant and _fails(frame, operation, callee):
                     tracers.append((leaf, at))
@@ -205,6 +209,18 @@ _WITH_A_VALUE = {Operation.TRUTH, Operation.REDUCE, Operation.PRINT, Operation.F
 _SHOWING = {Operation.PRINT, Operation.FORMAT, Operation.LOG}
 
 
+_NUMBERS = {"complex", "float", "int"}
+
+
+def _converted(frame: Frame, node: cst.CSTNode, value: Value, callee: str) -> None:
+    """``float(x)`` of an instance runs its own __float__."""
+    for obj in value.objects:
+        if isinstance(base_of(obj), Instance):
+            method = frame.engine.attribute(frame, node, of(obj), f"__{callee}__")
+            if method.objects:
+                frame.engine.call(frame, node, method, ())
+
+
 def _shown(frame: Frame, node: cst.CSTNode, value: Value) -> Value:
     """What showing a value reads: an object's own __str__ or __repr__ runs, and a plain object shows no field."""
     engine = frame.engine
@@ -229,6 +245,11 @@ def _fails(frame: Frame, operation: Operation, callee: str | None) -> bool:
     if operation is Operation.SCALAR:
         return callee in {"float", "complex"}
     return operation in {Operation.NUMPY_CONVERSION, Operation.NUMPY_FUNCTION}
+
+
+def _may_be_empty(frame: Frame, value: Value) -> bool:
+    """True if one of several containers that a value may be holds nothing."""
+    return len(value.objects) > 1 and any(not leaves(frame.engine.heap, of(o)) for o in value.objects)
 
 
 def host_data(frame: Frame, value: Value) -> Kind:
@@ -263,11 +284,14 @@ def upload(
     callee: str | None,
     operands: Operands,
     values: Iterable[Value],
+    given: Iterable[Value] = (),
 ) -> None:
-    """The operation uploads its operands, whose host data `values` are.
+    """The operation uploads its operands, whose host data `values` are; `given` are the arguments that hold it.
 
     Code that nobody in the project calls may run under jit, where host data is a constant: such a site counts only if
     something shows that the code runs eagerly.
     """
     sure = max((sureness(v, HOST) for v in values), default=Confidence.LOW)
+    if sure is Confidence.HIGH and any(_may_be_empty(frame, v) for v in given):
+        sure = Confidence.MEDIUM
     record(frame, node, operation, callee, operands, confidence=sure, if_eager=frame.mode is Mode.OPEN)

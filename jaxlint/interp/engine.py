@@ -35,6 +35,8 @@ MAX_DEPTH = 24
 MAX_CONTEXTS = 8
 MAX_CONSTANT_CONTEXTS = 5
 """So many contexts of a function may differ in the literals that it is called with."""
+MAX_DECORATED = 200
+"""A decorator gets a context for each function that it is put above: it hands on one of them, not all."""
 MAX_TRACED_CONTEXTS = 4
 """In traced code only the tracer rules look on; fewer contexts tell them enough."""
 STEPS_PER_ROOT = 400_000
@@ -68,7 +70,8 @@ class Frame:
 
     `leaving` are the states in which something leaves the try statement that is being run. `trying` counts the try
     statements with handlers around this place inside the innermost loop, those of callers included. `loops` are the
-    paces at which the loops around this place began, the outermost first.
+    paces at which the loops around this place began, the outermost first. `brief` is the pace around loops that all
+    have few turns, by the number in the source.
     """
 
     engine: "Engine"
@@ -88,6 +91,7 @@ class Frame:
     continues: list[State] = field(default_factory=list)
     leaving: list[State] | None = None
     trying: int = 0
+    brief: Pace | None = None
     loops: tuple[Pace, ...] = ()
     handlers: list["Handler"] = field(default_factory=list)
     caller: "Frame | None" = None
@@ -241,6 +245,8 @@ class Engine:
         self.memoised: set[Place] = set()
         self.managers: dict[Place, tuple[Guard, ...]] = {}
         self.given_up: list[GivenUp] = []
+        self.decorating = 0
+        self.unresolved: dict[str, set[tuple[int, Pace]]] = {}
         self.too_deep: dict[str, tuple[Module, cst.CSTNode, str]] = {}
         self.transformed: dict[Place, Transformed] = {}
 

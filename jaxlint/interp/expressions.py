@@ -167,6 +167,9 @@ def _call(frame: Frame, node: cst.CSTNode) -> Value:
             arguments.extend(Argument(v, arg.value, k) for k, v in known.items())
         else:
             arguments.append(Argument(value, arg.value, keyword, arg.star))
+    if isinstance(node.func, cst.Attribute) and callee.unknown and not callee.objects and not callee.kind:
+        # A method of nobody knows what: it may be any that has this name and no other caller.
+        engine.unresolved.setdefault(node.func.attr.value, set()).add((frame.activation.number, frame.pace))
     result = engine.call(frame, node, callee, arguments)
     if result.gate is not Gate.NONE:
         frame.answers[id(node)] = result.gate

@@ -73,5 +73,17 @@ def loop_pace(frame: Frame, node: cst.CSTNode, iterable: Value) -> Pace:
     return Pace.LOOPED
 
 
+def has_few_turns(node: cst.BaseExpression) -> bool:
+    """True of ``range(5)``: a grid of plots, say, and no work that goes on and on."""
+    return (
+        isinstance(node, cst.Call)
+        and isinstance(node.func, cst.Name)
+        and node.func.value == "range"
+        and len(node.args) == 1
+        and isinstance(number := node.args[0].value, cst.Integer)
+        and int(number.value, 0) <= FEW
+    )
+
+
 def _literals(items: Tuple) -> bool:
     return len(items.items) <= FEW and all(v.const for v in items.items)

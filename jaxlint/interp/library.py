@@ -143,8 +143,10 @@ def _uploads(call: Call, model: FunctionModel, callee: str) -> None:
     if frame.staged:
         return
     args = chosen(call, model.uploads, model.uploads_all)
-    if frame.within_trace and any(
-        leaf.kind & Kind.TRACER for a in args for leaf in leaves(frame.engine.heap, a.value, 2)
+    if (
+        frame.within_trace
+        and not frame.concrete
+        and any(leaf.kind & Kind.TRACER for a in args for leaf in leaves(frame.engine.heap, a.value, 2))
     ):
         return
     # Lists are uploaded by jnp.array and its like alone: other functions refuse them, or take them for shapes and axes.
@@ -154,7 +156,7 @@ def _uploads(call: Call, model: FunctionModel, callee: str) -> None:
         found = [leaf for a in hosts for leaf in leaves(frame.engine.heap, a.value)]
         operands = tuple((Value(Kind.NUMPY, origin=a.value.origin), a.node) for a in hosts)
         operation = model.upload_operation or Operation.EAGER_CALL
-        effects.upload(frame, call.node, operation, callee, operands, found)
+        effects.upload(frame, call.node, operation, callee, operands, found, [a.value for a in hosts])
     elif any(a.value.known(Kind.PYTHON) and a.value.const for a in args) and len(args) > 1:
         effects.record(frame, call.node, Operation.SCALAR_OPERAND, callee, ((PYTHON, call.node),))
 

@@ -10,7 +10,7 @@ from jaxlint.interp.flow import execute, truth
 from jaxlint.interp.generators import note_suspension
 from jaxlint.interp.heap import base_of
 from jaxlint.interp.heat import Pace
-from jaxlint.interp.iteration import iterated, loop_pace
+from jaxlint.interp.iteration import has_few_turns, iterated, loop_pace
 from jaxlint.interp.narrowing import narrow
 from jaxlint.interp.program import bind, children
 from jaxlint.interp.scopes import assign_name
@@ -105,7 +105,10 @@ def _for(frame: Frame, node: cst.CSTNode) -> None:
     if element.is_nothing and not iterable.is_nothing:
         element = PYTHON if iterable.kind == Kind.PYTHON else UNKNOWN
     rekeyed, frame.rekeyed = frame.rekeyed, {}
+    brief = frame.brief
+    frame.brief = (brief or frame.pace) if has_few_turns(node.iter) else None
     _loop(frame, _ForTurn(node, element, pace))
+    frame.brief = brief
     _replace_rekeyed(frame, node)
     frame.rekeyed = rekeyed
     frame.loop_names, frame.loop_bound = saved, bound

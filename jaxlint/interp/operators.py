@@ -83,13 +83,13 @@ def arithmetic(
 
 
 def _mixed(frame: Frame, node: cst.CSTNode, left: Value, right: Value, nodes: tuple[cst.CSTNode, cst.CSTNode]) -> None:
-    if frame.staged or (left.kind | right.kind) & Kind.TRACER:
+    if frame.staged or (not frame.concrete and (left.kind | right.kind) & Kind.TRACER):
         return
     for host, device, at in ((left, right, nodes[0]), (right, left, nodes[1])):
-        if not device.kind & Kind.DEVICE:
+        if not device.kind & ARRAY:
             continue
-        if host.kind & Kind.NUMPY and not host.kind & Kind.DEVICE:
-            if effects.sureness(device, Kind.DEVICE) is not Confidence.LOW:
+        if host.kind & Kind.NUMPY and not host.kind & ARRAY:
+            if effects.sureness(device, ARRAY) is not Confidence.LOW:
                 effects.upload(frame, node, Operation.MIXED, None, ((host, at),), [host])
         elif host.known(Kind.PYTHON):
             effects.record(frame, node, Operation.SCALAR_OPERAND, None, ((host, at),))

@@ -199,6 +199,7 @@ def _frame(engine: Engine, activation: Activation, mode: Mode) -> Frame:
 
 def _enter(engine: Engine, info: FunctionInfo, given_up: dict[Place, GivenUp]) -> None:
     """Run a function that nothing has called yet, as somebody outside of the project may."""
+    known = len(engine.activations)
     module = info.module
     if isinstance(info.node, cst.Lambda):
         return
@@ -211,6 +212,8 @@ def _enter(engine: Engine, info: FunctionInfo, given_up: dict[Place, GivenUp]) -
     except Exception as error:  # noqa: BLE001  # one function's trouble must not hide the findings of all others
         given_up.setdefault(info.place, _given_up(module, info.node, info.name, error))
         _stop_running(engine)
+    for activation in engine.activations[known:]:
+        activation.entered = activation.info is info
 
 
 def _given_up(module: Module, node: cst.CSTNode, name: str, error: Exception) -> GivenUp:
@@ -398,6 +401,11 @@ def _site(engine: Engine, raw: RawSite, heat: Heat, spans: dict[int, tuple[int, 
 def _paces(engine: Engine) -> dict[int, Pace]:
     graph = {a.number: sorted(a.calls, key=lambda c: (c[0], c[1].value)) for a in engine.activations}
     callees = {c for calls_ in graph.values() for c, _ in calls_}
+    for activation in engine.activations:
+        info = activation.info
+        if activation.entered and info is not None and info.enclosing_class is not None:
+            for caller, pace in engine.unresolved.get(info.name, ()):
+                graph[caller].append((activation.number, pace))
     roots = [a.number for a in engine.activations if a.number not in callees]
     fixed: dict[int, Pace] = {}
     for activation in engine.activations:

@@ -113,6 +113,7 @@ class Activation:
     recursive: bool = False
     joined: bool = False
     under_trace: bool = False
+    entered: bool = False
     growths: int = 0
     parameters: dict[str, Value] = field(default_factory=dict)
     captured: list[Value] = field(default_factory=list)

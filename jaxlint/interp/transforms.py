@@ -277,6 +277,8 @@ def _call_jit(call: Call) -> Value:
             frame.activation.eager = True
         upload_sites(call, dynamic)
         devices.compiled_call(call, obj, dynamic)
+    elif frame.concrete and not frame.staged:
+        upload_sites(call, dynamic)  # an eager gradient runs the compiled code too, with what is not differentiated
     result = trace(frame, node, obj.function, traced)
     if not frame.staged and not outer:
         _captured(call, obj)

@@ -64,10 +64,10 @@ def upload_sites_eager(call: Call) -> None:
 def eager_uploads(call: Call, arguments: Sequence[Argument]) -> None:
     """The same of some of its arguments; nothing where tracers take part."""
     frame = call.frame
-    if frame.staged or any_tracer(frame, [a.value for a in call.arguments]):
+    if frame.staged or (not frame.concrete and any_tracer(frame, [a.value for a in call.arguments])):
         return
     hosts = [a for a in arguments if effects.host_data(frame, a.value) & Kind.NUMPY]
     if hosts:
         found = [v for a in hosts for v in leaves(frame.engine.heap, a.value)]
         operands = [(Value(Kind.NUMPY, origin=a.value.origin), a.node) for a in hosts]
-        effects.upload(frame, call.node, Operation.EAGER_CALL, call.name, operands, found)
+        effects.upload(frame, call.node, Operation.EAGER_CALL, call.name, operands, found, [a.value for a in hosts])

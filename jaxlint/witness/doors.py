@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any
 
 from .guard import Guard
-from .marks import Entry, Marks, position
+from .marks import JUDGED_FIRST, Entry, Marks, position
 from .unseen import HERE, NAME, passed_over, unseen
 
 DIRECTION = "device_to_host"
@@ -97,6 +97,13 @@ class _Doors:
     @passed_over
     def tried(self, entry: Entry, fetch: Callable[[], Any], arrays: Sequence[Any]) -> Any:
         fresh = [array for array in arrays if self.guard.is_array(array) and array._npy_value is None]
+        crossing = entry.seen.crossings.get(DIRECTION)
+        if crossing is not None and crossing.transfers >= JUDGED_FIRST:
+            # Refusing costs a hundred times a fetch. What the guard would say is known by now; the count goes on.
+            if fresh and (entry.mark.explicit or not self.guard.asked_by_name()):
+                crossing.transfers += 1
+                crossing.bytes += sum(int(array.nbytes) for array in fresh)
+            return fetch()
         try:
             with self.guard.refuse((DIRECTION,), entry.mark.explicit):
                 result = fetch()
@@ -139,6 +146,19 @@ def _watch_tracers(marks: Marks) -> None:
     for kind in vars(errors).values():
         if isinstance(kind, type) and issubclass(kind, Exception):
             _watch_making(kind, marks)
+    for name, tracers_of in (
+        ("escaped_tracer_error", lambda args: args[:1]),
+        ("leaked_tracer_error", lambda args: args[2]),
+    ):
+        make = getattr(core, name, None)
+        if make is None:
+            continue
+
+        def made(*arguments: Any, make: Any = make, tracers_of: Any = tracers_of, **more: Any) -> Any:
+            marks.leaked(tracers_of(arguments))
+            return make(*arguments, **more)
+
+        setattr(core, name, functools.wraps(make)(made))
     for name in ("__repr__", "__str__", "__format__"):
         original = getattr(core.Tracer, name)
 

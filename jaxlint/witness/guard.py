@@ -93,6 +93,10 @@ class Guard:
         own = getattr(self.library.thread_local_state(), direction)
         return own if own is not None else getattr(self.library.global_state(), direction)
 
+    def asked_by_name(self) -> bool:
+        """True inside ``jax.device_get``: what is fetched in this thread now is asked for by name."""
+        return bool(self.library.thread_local_state().explicit_device_get)
+
     def is_open(self, direction: str) -> bool:
         """True where the guard neither refuses nor was told by this thread to allow."""
         own = getattr(self.library.thread_local_state(), direction)

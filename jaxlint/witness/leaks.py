@@ -1,11 +1,13 @@
-"""Tells whether a tracer that was stored is still there when nothing is traced any more: then it has leaked.
+"""Tells whether a tracer that was stored has leaked: jax raises over it, or it is still there when nothing is traced.
 
-This is what ``jax.checking_leaks`` asks at the end of each trace, without the error that would stop the program there.
+The latter is what ``jax.checking_leaks`` asks at the end of each trace, without the error that would stop the program
+there. Under `checking_leaks` that error names the tracers, and they are known by it.
 """
 
 import gc
 import sys
 import threading
+from collections.abc import Iterable
 
 MESSAGE = "the tracer was still referred to after its trace had ended"
 # How often one mark's tracers are looked for among all objects: that is slow.
@@ -18,6 +20,7 @@ class Leaks:
 
     def __init__(self) -> None:
         self.pending: dict[int, int] = {}
+        self.noted: dict[int, int] = {}
         self.looks: dict[int, int] = {}
         self.lock = threading.RLock()
 
@@ -26,7 +29,13 @@ class Leaks:
         core = sys.modules.get("jax._src.core")
         if core is not None and self.looks.get(number, 0) < LOOKS:
             with self.lock:
-                self.pending.update({id(tracer): number for tracer in _tracers(value, core.Tracer, DEPTH)})
+                found = {id(tracer): number for tracer in _tracers(value, core.Tracer, DEPTH)}
+                self.pending.update(found)
+                self.noted.update(found)
+
+    def mark_of(self, tracers: Iterable[object]) -> int | None:
+        """The mark at which one of these tracers was stored: those that an error of jax is about, so that they live."""
+        return next((self.noted[id(tracer)] for tracer in tracers if id(tracer) in self.noted), None)
 
     def found(self) -> list[tuple[int, str]]:
         """The marks whose tracers are still alive, with what to say of them. Nothing while this thread traces."""

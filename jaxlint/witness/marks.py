@@ -13,7 +13,7 @@ import functools
 import operator
 import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import CodeType, FrameType
 from typing import Any
 
@@ -444,6 +444,14 @@ class Marks:
     def _tell_raised(self, seen: Seen, what: str, said: str) -> None:
         seen.raised, seen.said = what, said
         self.recorder.tell_seen(seen)
+
+    def leaked(self, tracers: Sequence[object]) -> None:
+        """jax is about to raise because of these tracers."""
+        number = self.leaks.mark_of(tracers)
+        if number is not None and not self.seen[number].raised:
+            self._tell_raised(
+                self.seen[number], "UnexpectedTracerError", "a later use of what is stored here raised it"
+            )
 
     def _look_for_leaks(self, number: int, value: object) -> None:
         if self.leaks.pending:
