@@ -287,10 +287,10 @@ def _hand_through(node: ast.expr, number: int, name: str = BEGIN) -> bool:
             method.value = _call(BEGIN, number, method.value, method.value)
         case ast.Call():
             node.func = _call(BEGIN, number, node.func, node)
-        case ast.BinOp(op=ast.Mod(), right=ast.Tuple(elts=[*before, last])) if _is_format(node):
+        case ast.BinOp(op=ast.Mod(), right=ast.Tuple(elts=[*before, last]) as parts) if _is_format(node):
             # Python formats the parts one by one, as those of an f-string.
             opened = [_call(OPEN, number, part, part) for part in before]
-            node.right.elts = [*opened, _call(BEGIN, number, last, last)]
+            parts.elts = [*opened, _call(BEGIN, number, last, last)]
         case ast.BinOp():
             node.right = _call(BEGIN, number, node.right, node)
         case ast.UnaryOp():
@@ -308,7 +308,7 @@ def _hand_through(node: ast.expr, number: int, name: str = BEGIN) -> bool:
 
 
 def _place_of_result(node: ast.AST) -> ast.AST:
-    """Where Python says that a node is evaluated: as a whole, but an attribute on a later line where its name stands."""
+    """Where Python says that a node is evaluated: at its beginning, but an attribute of a later line at its name."""
     attribute = node.func if isinstance(node, ast.Call) else node
     if not isinstance(attribute, ast.Attribute) or attribute.lineno == attribute.end_lineno:
         return node
@@ -369,9 +369,10 @@ def _attempt(node: ast.expr, number: int) -> ast.expr | None:
 
 def _is_format(node: ast.BinOp) -> bool:
     """True for ``"%s %s" % (a, b)``."""
-    is_text = isinstance(node.left, ast.Constant) and isinstance(node.left.value, str)
-    parts = node.right.elts if isinstance(node.right, ast.Tuple) else [ast.Starred()]
-    return is_text and not any(isinstance(part, ast.Starred) for part in parts)
+    match node:
+        case ast.BinOp(ast.Constant(str()), ast.Mod(), ast.Tuple([_, *_] as parts)):
+            return not any(isinstance(part, ast.Starred) for part in parts)
+    return False
 
 
 def _operator(name: str) -> ast.expr:
