@@ -273,7 +273,7 @@ def test_every_form_of_expression(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "print(f'{say(1)!r:>{say(2)}} {say(3):{say(4)}.{say(5)}} {say(6)=} {say(7)!s}')",
+        """print(f'{say("a")!r:>{say("b").name and 5}} {say("c"):{say("d")}.{say("e")}} {say("f")=} {say("g")!s}')""",
         "say('a')[say('b')] = say('c')",
         "say('a')[say('b')], say('c')[say('d')] = say('e'), say('f')",
         "x = say('a')\nx[say('b')] += say('c')",
@@ -285,7 +285,6 @@ def test_every_form_of_expression(text: str) -> None:
     ],
 )
 def test_every_form_of_statement(text: str) -> None:
-    text = text.replace("say(", "say('' 'n' * ").replace("* '", "") if "f'" in text else text
     for directions in DIRECTIONS:
         assert_same(text, marks(text, directions))
 
@@ -305,7 +304,6 @@ def test_every_form_of_statement(text: str) -> None:
         "say(**5)",
         "say(**{'a': 1}, **{'a': 2})",
         "say()",
-        "5()",
         "None < 3",
         "1 < None < 3",
         "3 in 4",
@@ -411,7 +409,7 @@ try:
     f()
 except TypeError:
     pass
-f"{say('o')} {say('p')!r:>{say('q')}}"
+f"{say('o')} {say('p')!r:>{say('q').name.upper() and 9}}"
 """
     text = text.replace("class C(say)", "class C(type(say('r')))")
     for directions in DIRECTIONS:
@@ -455,7 +453,7 @@ class TestPairs:
             ("g = (boom(1) for _ in [1])\ntry:\n    next(g)\nexcept ZeroDivisionError:\n    look()", [["look()"]]),
             ("def g():\n    yield f(1)\n    look()\nfor x in g(): look()", [["look()"], ["look()"]]),
             ("def g(): look()\nf(g())", [["g()", "look()"]]),
-            ("def g():\n    f(1) < f(2) < f(3)\n    return look()\nx = f(1) + g()", [["g()", "look()"]]),
+            ("def g():\n    f(1) < f(2) < f(3)\n    return look() or 1\nx = f(g(), 2)", [["g()", "look()"]]),
         ],
     )
     def test_what_holds(self, text: str, held: list[list[str]]) -> None:

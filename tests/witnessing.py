@@ -23,7 +23,21 @@ OPERATIONS = (ast.Call, ast.BinOp, ast.UnaryOp, ast.Compare, ast.Attribute, ast.
 
 def places(text: str) -> Iterator[tuple[ast.expr, str]]:
     """Every node that a mark can be at, with the mark's form."""
-    for node in ast.walk(ast.parse(text)):
+    found = list(_places(ast.parse(text)))
+    tests = {node for node, form in found if form == "truth"}
+    for node, form in found:
+        match node:
+            case ast.BoolOp() if form == "truth":
+                continue  # its operands are asked, not it
+            case ast.Compare(ops=[_, _, *_]) if form == "operation" and node in tests:
+                continue  # wrapped as a value it is asked for its truth twice, which only the program's classes see
+            case ast.Compare() if form == "operation" and node in tests and sys.version_info < (3, 12):
+                continue  # wrapped as a value it fails at the place of its statement
+        yield node, form
+
+
+def _places(tree: ast.Module) -> Iterator[tuple[ast.expr, str]]:
+    for node in ast.walk(tree):
         match node:
             case ast.FormattedValue():
                 yield node.value, "field"

@@ -146,12 +146,14 @@ class Marks:
             return value
         except Exception as error:  # the program will meet it again, in its own frame
             self._raised_at(entry, error)
-        self._over(number, id(sys._getframe(1)))
+        if not _is_lazy(value):
+            # What `filter` asks it asks later.
+            self._over(number, id(sys._getframe(1)))
         return value
 
     def match(self, numbers: tuple[int, ...], value: Any, /) -> Any:
-        """What a ``match`` compares with its patterns, each of which has a mark; is given back. Only the first is sure
-        to be compared."""
+        """What a ``match`` compares with its patterns, each of which has a mark, or what a test compares; is given
+        back. Only the first is sure to be compared."""
         try:
             entry = self._enter(numbers[0], sys._getframe(1))
             entry.patterns = numbers
@@ -284,12 +286,13 @@ class Marks:
         frame = sys._getframe(1)
         for entry in reversed(entries):
             if direction in entry.mark.directions and _runs(entry, frame):
-                return self._pattern(entry) if entry.patterns else entry
+                found = self._pattern(entry, frame) if entry.patterns else entry
+                if found is not None:
+                    return found
         return None
 
-    def _pattern(self, entry: Entry) -> Entry | None:
-        """The entry of the pattern that is compared now, by the place where the frame stands."""
-        frame: FrameType | None = sys._getframe(2)
+    def _pattern(self, entry: Entry, frame: FrameType | None) -> Entry | None:
+        """The entry of the pattern that is compared now, by the place where its frame stands."""
         while frame is not None and id(frame) != entry.frame:
             frame = frame.f_back
         if frame is None:

@@ -34,6 +34,10 @@ COMPARISONS = {ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge", ast.Eq:
 OPERATOR = "__jaxlint_operator__"
 # From here on Python converts a field of an f-string before it evaluates the field's format.
 CONVERTS_FIRST = sys.version_info >= (3, 13)
+# Before, the test of a comparison was at its place, and every other one at that of its statement.
+JUMPS_AT_COMPARISONS = sys.version_info < (3, 12)
+# From here on comprehensions are no functions of their own.
+INLINES = sys.version_info >= (3, 12)
 # Line, column, end line, end column.
 Place = tuple[int, int, int, int]
 
@@ -69,6 +73,7 @@ class _Rewriter(ast.NodeTransformer):
         # How many lambdas and generator expressions are around: what they raise passes by their statement.
         self.loose = 0
         self.augmented = False
+        self.tests: set[int] = set()
         # Of the statement: marks that its value is handed to, of its patterns, and those that end after it.
         self.stores: list[Mark] = []
         self.subjects: list[Mark] = []
@@ -84,6 +89,8 @@ class _Rewriter(ast.NodeTransformer):
         outside_subjects, self.subjects = self.subjects, []
         outside_stores, self.stores = self.stores, []
         self.augmented = isinstance(node, ast.AugAssign)
+        if isinstance(node, (ast.If, ast.While, ast.Assert)):
+            self.tests.add(id(node.test))
         new = self.generic_visit(node)
         assert isinstance(new, ast.stmt)
         if isinstance(new, ast.Match) and self.subjects:
@@ -116,7 +123,7 @@ class _Rewriter(ast.NodeTransformer):
         where a case begins."""
         number = self.subjects[0].number
         numbers = ast.Constant(tuple(mark.number for mark in self.subjects))  # type: ignore[arg-type]
-        node.subject = _at(ast.Call(ast.Name(MATCH, ast.Load()), [numbers, node.subject], []), node.subject)
+        node.subject = _compared(numbers, node.subject)
         self.after.append(self.subjects[0])
         for case in node.cases:
             if case.guard is not None:
@@ -142,6 +149,7 @@ class _Rewriter(ast.NodeTransformer):
         if isinstance(node, ast.MatchValue):
             self.subjects.extend(self.take(node.value, "truth"))
             return node
+        self.note_tests(node)
         place = _updated(node)
         late = self.take(place, "operation") if place is not None else []
         loose = isinstance(node, (ast.Lambda, ast.GeneratorExp))
@@ -155,11 +163,43 @@ class _Rewriter(ast.NodeTransformer):
         for mark in operations:
             new = self.operation(new, node, mark)
         for mark in self.take(node, "truth"):
-            if isinstance(node, ast.Compare) and not operations:
-                # What a comparison with another library's object fetches, it may fetch while it compares.
-                node.comparators[0] = _call(OPEN, mark.number, node.comparators[0], node)
-            new = _call(TRUTH, mark.number, new, node)
+            new = self.truth(new, node, mark, bool(operations))
         return new
+
+    def truth(self, new: ast.expr, node: ast.expr, mark: Mark, has_operation: bool) -> ast.expr:
+        """The truth of the node is what the mark is about."""
+        match node:
+            case ast.BoolOp():
+                # Python asks each operand once: the mark belongs to the last of them.
+                self.found.discard(mark.number)
+                return new
+            case ast.Compare(ops=[_, _, *_]) if not has_operation:
+                by_place = True
+            case ast.Compare() if not has_operation:
+                by_place = JUMPS_AT_COMPARISONS and id(node) in self.tests
+            case _:
+                by_place = False
+        if by_place and isinstance(node, ast.Compare):
+            # Handed through, it would be asked for its truth once more, or elsewhere.
+            numbers = ast.Constant((mark.number,))  # type: ignore[arg-type]
+            node.comparators[0] = _compared(numbers, node.comparators[0])
+            return new
+        if isinstance(node, ast.Compare) and not has_operation:
+            # What a comparison with another library's object fetches, it may fetch while it compares.
+            node.comparators[0] = _call(OPEN, mark.number, node.comparators[0], node)
+        return _call(TRUTH, mark.number, new, node)
+
+    def note_tests(self, node: ast.AST) -> None:
+        """Notes what is only asked for its truth."""
+        match node:
+            case ast.IfExp(test=test):
+                self.tests.add(id(test))
+            case ast.comprehension(ifs=tests):
+                self.tests.update(map(id, tests))
+            case ast.BoolOp(values=tests) if id(node) in self.tests:
+                self.tests.update(map(id, tests))
+            case ast.UnaryOp(ast.Not(), test) if id(node) in self.tests:
+                self.tests.add(id(test))
 
     def take(self, node: ast.expr | ast.stmt, form: str) -> list[Mark]:
         """The marks of this form at the node, each taken once."""
@@ -214,7 +254,7 @@ class _Rewriter(ast.NodeTransformer):
         ended = _call(END, mark.number, value, _place_of_result(where))
         if not self.loose:
             return ended
-        held = ast.Call(ast.Name(HOLD, ast.Load()), [ast.Constant(mark.number)], [])
+        held = _at(ast.Call(_name(HOLD, value), [_at(ast.Constant(mark.number), _first(value))], []), _first(value))
         pair = _at(ast.Tuple([held, ended], ast.Load()), where)
         return _at(ast.Subscript(pair, ast.Constant(1), ast.Load()), where)
 
@@ -225,6 +265,11 @@ def _updated(node: ast.AST) -> ast.Subscript | None:
         case ast.Call(func=ast.Attribute(value=ast.Subscript(value=ast.Attribute(attr="at")) as place)):
             return place
     return None
+
+
+def _compared(numbers: ast.Constant, value: ast.expr) -> ast.expr:
+    """A value that marks compare, told from one another by where the frame stands."""
+    return _at(ast.Call(_name(MATCH, value), [_at(numbers, _first(value)), value], []), value)
 
 
 def _guarded(node: ast.stmt, ends: list[ast.stmt]) -> ast.stmt:
@@ -246,7 +291,30 @@ def _end(number: int) -> ast.expr:
 
 
 def _call(name: str, number: int, value: ast.expr, where: ast.AST) -> ast.expr:
-    return _at(ast.Call(ast.Name(name, ast.Load()), [ast.Constant(number), value], []), where)
+    return _at(ast.Call(_name(name, value), [_at(ast.Constant(number), _first(value)), value], []), where)
+
+
+def _name(name: str, value: ast.expr) -> ast.expr:
+    """A name that is looked up just before a value is evaluated, at the place of that."""
+    return _at(ast.Name(name, ast.Load()), _first(value))
+
+
+def _first(node: ast.AST) -> ast.AST:
+    """The part of an expression that is evaluated first."""
+    match node:
+        case ast.Call(func=part) | ast.Attribute(value=part) | ast.Subscript(value=part) | ast.Starred(value=part):
+            return _first(part)
+        case ast.BinOp(left=part) | ast.Compare(left=part) | ast.IfExp(test=part) | ast.UnaryOp(operand=part):
+            return _first(part)
+        case ast.BoolOp(values=[part, *_]) | ast.Tuple(elts=[part, *_]) | ast.List(elts=[part, *_]):
+            return _first(part)
+        case ast.Set(elts=[part, *_]) | ast.NamedExpr(value=part) | ast.Await(value=part):
+            return _first(part)
+        case ast.ListComp(generators=[loop, *_]) | ast.SetComp(generators=[loop, *_]) if INLINES:
+            return _first(loop.iter)
+        case ast.DictComp(generators=[loop, *_]) if INLINES:
+            return _first(loop.iter)
+    return node
 
 
 def _at(node: _Node, where: ast.AST) -> _Node:
@@ -349,21 +417,19 @@ def _attempt(node: ast.expr, number: int) -> ast.expr | None:
     match node:
         case ast.Call():
             last = ast.Constant(not node.args and not node.keywords)
-            chosen = _at(
-                ast.Call(ast.Name(CHOOSE, ast.Load()), [ast.Constant(number), node.func, last], []),
-                _place_of_result(node.func),
-            )
+            named = _at(ast.Constant(number), _first(node.func))
+            chosen = _at(ast.Call(_name(CHOOSE, node.func), [named, node.func, last], []), _place_of_result(node.func))
             if not last.value:
                 _hand_through(node, number, HAND)
             node.func = chosen
             return node
         case ast.BinOp() if type(node.op) in BINARY and not _is_format(node):
-            function, arguments = _operator(BINARY[type(node.op)]), [node.left, node.right]
+            function, arguments = _operator(BINARY[type(node.op)], node), [node.left, node.right]
         case ast.Compare(ops=[operator]) if type(operator) in COMPARISONS:
-            function, arguments = _operator(COMPARISONS[type(operator)]), [node.left, *node.comparators]
+            function, arguments = _operator(COMPARISONS[type(operator)], node), [node.left, *node.comparators]
         case _:
             return None
-    made = ast.Call(ast.Name(ATTEMPT, ast.Load()), [ast.Constant(number), function, *arguments], [])
+    made = ast.Call(_name(ATTEMPT, node), [_at(ast.Constant(number), _first(node)), function, *arguments], [])
     return _at(ast.Call(_at(made, node), [], []), node)
 
 
@@ -375,5 +441,5 @@ def _is_format(node: ast.BinOp) -> bool:
     return False
 
 
-def _operator(name: str) -> ast.expr:
-    return ast.Attribute(ast.Name(OPERATOR, ast.Load()), name, ast.Load())
+def _operator(name: str, node: ast.expr) -> ast.expr:
+    return _at(ast.Attribute(_name(OPERATOR, node), name, ast.Load()), _first(node))
