@@ -31,7 +31,7 @@ class Capture:
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
-        self.lock = threading.Lock()
+        self.lock = threading.RLock()
         self.watchers = 0
         self.alone = True
         self.kept: list[Logged] = []
@@ -40,7 +40,7 @@ class Capture:
         """After a fork: the child watches nothing."""
         if self.watchers:
             os.dup2(self.real, 2)
-        self.lock, self.watchers, self.kept = threading.Lock(), 0, []
+        self.lock, self.watchers, self.kept = threading.RLock(), 0, []
 
     def enter(self) -> None:
         """From here on lines are kept. OSError where the descriptor is closed."""

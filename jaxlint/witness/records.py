@@ -1,5 +1,6 @@
 """What was seen at each mark, and how it is told to the parent process: JSON lines, one file a process.
 
+The lock can be taken again by its thread: a signal's handler, or a finaliser, may come to a mark in the midst of it.
 Lines are cumulative: the last one about a mark counts. One is written when a mark is first run and first decided, when
 its count doubles and at the end, so that little is lost if the process is killed. The file is opened for each line: a
 program that closes or counts its descriptors sees none of it.
@@ -32,7 +33,8 @@ class Crossing:
 class Seen:
     """What a mark has seen: how often it was run (`calls`) and judged (`runs`), what crossed unasked in which
     direction, how often something crossed that was asked for by name (`explicit`) or was on the host already
-    (`known`), the class of ``jax.errors`` raised there and its text."""
+    (`known`), the class of ``jax.errors`` raised there and its text; and the forms of operands that a compiled function
+    was called with there."""
 
     number: int
     calls: int = 0
@@ -44,6 +46,7 @@ class Seen:
     known: int = 0
     next_line: int = 1
     next_time: float = 0.0
+    forms: set[object] = field(default_factory=set)
 
     def forget(self) -> None:
         """As if nothing had run."""
@@ -58,13 +61,13 @@ class Recorder:
     def __init__(self, folder: str) -> None:
         self.folder = folder
         self.seen: dict[int, Seen] = {}
-        self.lock = threading.Lock()
+        self.lock = threading.RLock()
         self.begin()
 
     def begin(self) -> None:
         """A new file, named by the process."""
         self.path = os.path.join(self.folder, f"{os.getpid()}-{os.urandom(4).hex()}.jsonl")
-        self.lock = threading.Lock()
+        self.lock = threading.RLock()
 
     def after_fork(self) -> None:
         """In the child: nothing that the parent saw is told twice."""
@@ -88,10 +91,9 @@ class Recorder:
     def tell_seen(self, seen: Seen) -> None:
         """One mark, as it stands."""
         seen.next_line, seen.next_time = 2 * seen.runs, time.monotonic() + TELL_SECONDS
-        told = asdict(seen)
-        self.tell(
-            **{name: told[name] for name in ("number", "runs", "explicit", "known", "raised", "said", "crossings")}
-        )
+        crossings = {direction: asdict(crossing) for direction, crossing in seen.crossings.items()}
+        names = ("number", "runs", "explicit", "known", "raised", "said")
+        self.tell(**{name: getattr(seen, name) for name in names}, crossings=crossings)
 
     def tell_all(self) -> None:
         """Every mark that ran."""
