@@ -2,7 +2,8 @@
 
 import pytest
 
-from snippets import check_marks, rows
+from jaxlint.sites import Confidence
+from snippets import PRELUDE, check, check_marks, rows
 
 COMPILED = {
     "a call": """
@@ -811,3 +812,8 @@ def test_compiled_callables(text: str) -> None:
 @pytest.mark.parametrize("text", rows(TRACED, TRACED_GAPS))
 def test_traced_bodies(text: str) -> None:
     check_marks(text)
+
+
+def test_host_data_on_one_of_two_paths_is_a_guess() -> None:
+    text = "def f(batch, flag):\n    if flag:\n        batch = jnp.ones(3)\n    step(batch)\n\nf(np.ones(3), len([]))\n"
+    assert [f.confidence for f in check(PRELUDE + text, Confidence.LOW).findings] == [Confidence.LOW]

@@ -6,6 +6,25 @@ from jaxlint.sites import Confidence
 from snippets import check, check_marks, rows
 
 CALLS = {
+    "an inner function finds a name as it was last bound": """
+        def make(x):
+            f = lambda v: 1.0
+            def call(v):
+                return f(v)
+            if x:
+                f = step
+            else:
+                f = jax.jit(lambda v: v)
+            return call
+        print(make(1)(2.0))  # d2h
+        def other(x):
+            held = step(x)
+            def show():
+                print(held)
+            held = 1.0
+            return show
+        other(1.0)()
+    """,
     "an argument and a result": """
         def twice(x):
             return x * 2

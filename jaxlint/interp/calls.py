@@ -72,7 +72,22 @@ def call(frame: Frame, node: cst.CSTNode, callee: Value, arguments: Arguments) -
         out = join(out, Value(Kind.NUMPY, unknown=True))
     if callee.unknown and not callee.kind:
         out = join(out, _asked_for(arguments))
-    return out
+    return _doubted(out, frame.origin(node, "one of many functions")) if len(callee.objects) > MANY_CALLEES else out
+
+
+MANY_CALLEES = 4
+"""Where more functions than these may be called, what only some of them return is no more than a guess."""
+
+
+def _doubted(value: Value, origin: Origin, depth: int = 2) -> Value:
+    objects: set[Object] = set()
+    for obj in value.objects:
+        if isinstance(obj, Tuple) and depth:
+            obj = Tuple(tuple(_doubted(v, origin, depth - 1) for v in obj.items))
+        objects.add(obj)
+    before = value.origin
+    mixed = value.kind & ARRAY and not value.kind.must_be(ARRAY)
+    return replace(value, objects=frozenset(objects), origin=_guessed(before or origin) if mixed else before)
 
 
 def _asked_for(arguments: Arguments) -> Value:
@@ -220,7 +235,7 @@ def run(
     guarded = bool(frame.guards)
     fetched = tuple(n for n, v in bound.items() if v.kind & ARRAY and effects.is_fetched(frame, v.tokens))
     circumstances = (trace_start, frame.traced, guarded, frame.jit_disabled, frame.concrete)
-    activation, bound = context_of(engine, info, function, bound, mode, circumstances, fetched)
+    activation, bound = context_of(engine, info, function, bound, mode, circumstances, fetched, frame.depth)
     engine.reached.add(info.place)
     if frame.activation is not activation:
         pace = Pace.LOOPED if _recursive(frame, info) else frame.pace  # recursion is a loop
@@ -292,8 +307,9 @@ def _attempts(engine: Engine, frame: Frame, info: FunctionInfo, bound: dict[str,
     positional = [p.name for p in info.parameters if p.kind == "positional"]
     if info.enclosing_class is not None and positional:
         frame.receiver = bound.get(positional[0])
+    scope.final = None
     for attempt in range(2):
-        before = activation.result
+        before, frame.ends = activation.result, None
         if isinstance(info.node, cst.Lambda):
             value = gated(frame, info.node.body, engine.evaluate(frame, info.node.body))
             activation.result = join(activation.result, value)
@@ -301,9 +317,14 @@ def _attempts(engine: Engine, frame: Frame, info: FunctionInfo, bound: dict[str,
             engine.execute(frame, info.node.body)
             if frame.state.alive:
                 activation.result = join(activation.result, NONE)
+                frame.note_end()
         if attempt or activation.result == before or (before.is_nothing and not activation.recursive):
             break
         frame.state = State({n: _as_parameter(n, v) for n, v in bound.items()})
+    if frame.ends is not None:
+        held = frame.ends.names
+        names = [n for n in info.captured - info.rebound if n in held]
+        scope.final = {n: replace(held[n], tokens=frozenset()) for n in names}
 
 
 def call_with(frame: Frame, node: cst.CSTNode, callee: Value, values: Seq[Value]) -> Value:

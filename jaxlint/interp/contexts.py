@@ -22,7 +22,9 @@ def context_of(
     mode: Mode,
     circumstances: tuple[bool, ...],
     fetched: tuple[str, ...],
+    depth: int,
 ) -> tuple[Activation, dict[str, Value]]:
+    """The activation for these arguments, and the arguments as it takes them."""
     key: tuple[object, ...] = (function, mode, circumstances, fetched, tuple(bound.items()))
     known = engine.by_key.get(key)
     if known is not None:
@@ -37,7 +39,7 @@ def context_of(
         if known is not None:
             return known, bound
     limit = MAX_TRACED_CONTEXTS if mode is Mode.STAGED else MAX_CONTEXTS
-    if count >= (MAX_DECORATED if engine.decorating else limit):
+    if count >= (MAX_DECORATED if depth < engine.decorating else limit):
         return _joined_activation(engine, info, function, bound, mode, circumstances)
     engine.contexts[info.place] = count + 1
     activation = _new(engine, info, function)

@@ -43,11 +43,12 @@ def define_function(frame: Frame, node: cst.FunctionDef) -> Value:
 
 
 def _decorated(frame: Frame, decorator: cst.Decorator, decorating: Value, argument: Argument) -> Value:
-    frame.engine.decorating += 1
+    engine = frame.engine
+    before, engine.decorating = engine.decorating, frame.depth + 2
     try:
-        return frame.engine.call(frame, decorator.decorator, decorating, [argument])
+        return engine.call(frame, decorator.decorator, decorating, [argument])
     finally:
-        frame.engine.decorating -= 1
+        engine.decorating = before
 
 
 def _replaces(value: Value) -> bool:

@@ -68,10 +68,11 @@ Arguments = Sequence[Argument]
 class Frame:
     """The running of an activation.
 
-    `leaving` are the states in which something leaves the try statement that is being run. `trying` counts the try
-    statements with handlers around this place inside the innermost loop, those of callers included. `loops` are the
-    paces at which the loops around this place began, the outermost first. `brief` is the pace around loops that all
-    have few turns, by the number in the source.
+    `ends` is the join of the states in which it returns: what its inner functions see afterwards. `leaving` are the
+    states in which something leaves the try statement that is being run. `trying` counts the try statements with
+    handlers around this place inside the innermost loop, those of callers included. `loops` are the paces at which
+    the loops around this place began, the outermost first. `brief` is the pace around loops that all have few turns,
+    by the number in the source.
     """
 
     engine: "Engine"
@@ -90,6 +91,7 @@ class Frame:
     breaks: list[State] = field(default_factory=list)
     continues: list[State] = field(default_factory=list)
     leaving: list[State] | None = None
+    ends: State | None = None
     trying: int = 0
     brief: Pace | None = None
     loops: tuple[Pace, ...] = ()
@@ -130,6 +132,14 @@ class Frame:
         """A step of provenance at a node, after that of `before`."""
         earlier = before.origin if before is not None else None
         return Origin(self.module.place(node), message, earlier, guess or (earlier is not None and earlier.guess))
+
+    def note_end(self) -> None:
+        """The function may return here: its inner functions find its names as they are now."""
+        if self.info is not None and self.info.captured:
+            if self.ends is None:
+                self.ends = self.state.copy()
+            else:
+                self.ends.merge(self.state)
 
     @contextmanager
     def at_pace(self, inner: Pace) -> Iterator[None]:
@@ -245,7 +255,7 @@ class Engine:
         self.memoised: set[Place] = set()
         self.managers: dict[Place, tuple[Guard, ...]] = {}
         self.given_up: list[GivenUp] = []
-        self.decorating = 0
+        self.decorating = 0  # the depth of calls up to which a decorator is being applied
         self.unresolved: dict[str, set[tuple[int, Pace]]] = {}
         self.too_deep: dict[str, tuple[Module, cst.CSTNode, str]] = {}
         self.transformed: dict[Place, Transformed] = {}

@@ -157,6 +157,7 @@ def _return(frame: Frame, node: cst.CSTNode) -> None:
     if value.kind & ARRAY and effects.is_fetched(frame, value.tokens) and not _is_parameter(value):
         activation.result_fetched = True
     activation.result = join(activation.result, replace(value, tokens=frozenset()) if value.tokens else value)
+    frame.note_end()
     _leave(frame)
 
 

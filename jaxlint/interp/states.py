@@ -66,7 +66,7 @@ class State:
 class Scope:
     """The names of a module, function or class as others see them: each the join of all its assignments.
 
-    `final` is what a module's names hold once its body has run, for those that nobody else assigns.
+    `final` is what names hold once the body has run, for those that nobody else assigns.
     """
 
     number: int

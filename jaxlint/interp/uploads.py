@@ -13,7 +13,7 @@ from jaxlint.interp.values import (
     Value,
 )
 from jaxlint.kinds import ARRAY, Kind
-from jaxlint.sites import Operation
+from jaxlint.sites import Confidence, Operation
 
 
 def any_tracer(frame: Frame, values: Sequence[Value]) -> bool:
@@ -30,14 +30,15 @@ def upload_sites(call: Call, arguments: Sequence[Argument]) -> None:
     scalars: list[Argument] = []
     for a in arguments:
         found = [v for v in leaves(frame.engine.heap, a.value) if not (v.const and isinstance(v.const[0], str))]
-        if any(v.kind & Kind.NUMPY and not v.kind & ARRAY for v in found):
+        if any(v.kind & Kind.NUMPY and not v.kind & Kind.TRACER for v in found):
             hosts.append(a)
         elif any(v.known(Kind.PYTHON) for v in found):
             scalars.append(a)
     if hosts:
         operands = [(Value(Kind.NUMPY, origin=_host_origin(frame, a.value)), a.node) for a in hosts]
         found = [v for a in hosts for v in leaves(frame.engine.heap, a.value) if v.kind & Kind.NUMPY]
-        sure = max(effects.sureness(v, Kind.NUMPY) for v in found)
+        # What may as well be on the device already is worth a word to those who ask for guesses.
+        sure = max(Confidence.LOW if v.kind & ARRAY else effects.sureness(v, Kind.NUMPY) for v in found)
         constant_ = all(devices.invariant(frame, a.node) for a in hosts)
         operation = Operation.CONSTANT_CALL if constant_ else Operation.COMPILED_CALL
         effects.record(frame, call.node, operation, callee_text(call), operands, confidence=sure)
