@@ -4,6 +4,7 @@ Made when jax has been imported; importing this module imports nothing of jax.
 """
 
 import re
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -41,6 +42,12 @@ class Tried:
     result: Any = None
 
 
+class _Thread(threading.local):
+    """How many operations are watched in this thread, one within the other."""
+
+    watching = 0
+
+
 class Watching:
     """An operation whose transfers are read from the guard's log."""
 
@@ -51,6 +58,7 @@ class Watching:
         """Gives the thread its level back; what the guard logged of the mark's directions, None if that is not to be
         read here."""
         self.levels.close()
+        self.guard.thread.watching -= 1
         lines = self.guard.capture.leave()
         if not lines and not self.guard.can_read():
             return None
@@ -75,10 +83,17 @@ class Guard:
         self.bridge = xla_bridge
         levels = guard_lib.TransferGuardLevel
         self.silent = {None, levels.ALLOW, levels.LOG}
+        self.logging = {levels.LOG, levels.LOG_EXPLICIT}
         self.strictest, self.allowing = levels.DISALLOW_EXPLICIT, levels.ALLOW
         self.compiled: type = type(jax.jit(len))
         self.capture = Capture(folder)
+        self.thread = _Thread()
         self.reads_log: bool | None = None
+
+    def forget(self) -> None:
+        """After a fork: the child watches nothing."""
+        self.capture.forget()
+        self.thread = _Thread()
 
     def is_array(self, value: object) -> bool:
         """True for a device array, not for a tracer."""
@@ -135,10 +150,13 @@ class Guard:
         if self.reads_log is False:
             return None
         levels = ExitStack()
+        # Within another watched operation the level is that one's.
+        asked = [name for name in DIRECTIONS if not self.thread.watching and self.level(name) in self.logging]
         try:
-            self.capture.enter()
+            self.capture.enter(asked)
         except OSError:
             return None
+        self.thread.watching += 1
         for direction in mark.directions:
             if direction != "device_to_host" and self.is_open(direction):
                 self.enter(levels, direction, "log", mark.explicit)

@@ -8,6 +8,7 @@ each thread is told its own; where they do not, a line counts only if one operat
 import os
 import re
 import threading
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 LINE = re.compile(
@@ -35,6 +36,8 @@ class Capture:
         self.watchers = 0
         self.alone = True
         self.kept: list[Logged] = []
+        # The directions whose lines the program itself asked for: they are handed on.
+        self.asked: set[str] = set()
 
     def forget(self) -> None:
         """After a fork: the child watches nothing."""
@@ -42,9 +45,11 @@ class Capture:
             os.dup2(self.real, 2)
         self.lock, self.watchers, self.kept = threading.RLock(), 0, []
 
-    def enter(self) -> None:
-        """From here on lines are kept. OSError where the descriptor is closed."""
+    def enter(self, asked: Iterable[str] = ()) -> None:
+        """From here on lines are kept; those of the directions that are `asked` for are also handed on. OSError where
+        the descriptor is closed."""
         with self.lock:
+            self.asked = {*asked} | (self.asked if self.watchers else set())
             if self.watchers == 0:
                 path = os.path.join(self.folder, f"stderr-{os.getpid()}")
                 aside = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o600)
@@ -82,9 +87,12 @@ class Capture:
         for found in LINE.finditer(data):
             direction = found["direction"].decode().replace("-", "_")
             self.kept.append(Logged(direction, found["what"].decode("utf-8", "replace"), int(found["thread"] or 0)))
-        rest = LINE.sub(b"", data)
+        rest = LINE.sub(self._left, data)
         while rest:
             rest = rest[os.write(self.real, rest) :]
+
+    def _left(self, found: "re.Match[bytes]") -> bytes:
+        return found[0] if found["direction"].decode().replace("-", "_") in self.asked else b""
 
 
 def _read(descriptor: int, size: int) -> bytes:

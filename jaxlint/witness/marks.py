@@ -54,6 +54,8 @@ class _Thread(threading.local):
         self.entries: list[Entry] = []
         # What becomes of the calls whose arguments are being evaluated, by mark.
         self.chosen: dict[int, object] = {}
+        # The list is at work: marks of a signal's handler, a finaliser or a tracer of the program's are passed over.
+        self.busy = False
 
 
 class Marks:
@@ -266,13 +268,19 @@ class Marks:
             return
         error, frame = sys.exc_info()[1], sys._getframe(1)
         top: Entry | None = None
-        while entries and not _runs(entries[-1], frame.f_back):
-            entry = entries.pop()
-            self._drop(entry)
-            if entry.frame == id(frame) and top is None:
-                top = entry
-            else:
-                self._tell_error(entry)
+        if self.thread.busy:
+            return
+        self.thread.busy = True
+        try:
+            while entries and not _runs(entries[-1], frame.f_back):
+                entry = entries.pop()
+                self._drop(entry)
+                if entry.frame == id(frame) and top is None:
+                    top = entry
+                else:
+                    self._tell_error(entry)
+        finally:
+            self.thread.busy = False
         if error is None or self.guard is None:
             return
         if top is not None and not top.patterns and self._raised_at(top, error):
@@ -325,7 +333,7 @@ class Marks:
         """In a forked child nothing of the parent's runs."""
         self.thread = _Thread()
         if self.guard is not None:
-            self.guard.capture.forget()
+            self.guard.forget()
 
     def finish(self) -> None:
         """At the end of the process: the last word on each mark, and which process of a distributed program this is."""
@@ -339,24 +347,34 @@ class Marks:
         self.recorder.tell_all()
 
     def _enter(self, number: int, frame: FrameType) -> Entry:
-        entries = self.thread.entries
-        if entries and entries[-1].frame == id(frame):
-            # In one frame operations do not overlap: that one was ended by an exception that nobody told of.
-            self._drop(entries.pop())
-        entry = Entry(self.marks[number], self.seen[number], frame)
-        entries.append(entry)
+        thread, entry = self.thread, Entry(self.marks[number], self.seen[number], frame)
+        if thread.busy:
+            return entry
+        thread.busy, entries = True, thread.entries
+        try:
+            # In one frame operations do not overlap: one was ended by an exception that nobody told of, or has no end.
+            while entries and (entries[-1].frame == id(frame) or _is_left(entries[-1], frame)):
+                self._drop(entries.pop())
+            entries.append(entry)
+        finally:
+            thread.busy = False
         return entry
 
     def _over(self, number: int, frame: int) -> Entry | None:
         """Takes the mark's entry of a frame off the list, with what is left above it; None if there is none."""
-        entries = self.thread.entries
-        for index in range(len(entries) - 1, -1, -1):
-            if entries[index].mark.number == number and entries[index].frame == frame:
-                while len(entries) > index + 1:
-                    self._drop(entries.pop())
-                entry = entries.pop()
-                self._drop(entry)
-                return entry
+        thread, entries = self.thread, self.thread.entries
+        if thread.busy:
+            return None
+        thread.busy = True
+        try:
+            for index in range(len(entries) - 1, -1, -1):
+                if entries[index].mark.number == number and entries[index].frame == frame:
+                    while len(entries) > index + 1:
+                        self._drop(entries.pop())
+                    self._drop(entries[-1])
+                    return entries.pop()
+        finally:
+            thread.busy = False
         return None
 
     def _drop(self, entry: Entry) -> None:
@@ -508,6 +526,11 @@ def _is_lazy(value: object) -> bool:
     """True for `map`, `filter`, `zip` and those of itertools. A generator has a frame, and marks of its own."""
     kind = type(value)
     return kind.__module__ in ("builtins", "itertools") and hasattr(kind, "__next__") and not hasattr(kind, "gi_frame")
+
+
+def _is_left(entry: Entry, frame: FrameType) -> bool:
+    """True for what was compared in a frame that is over."""
+    return bool(entry.patterns) and not _runs(entry, frame)
 
 
 def _runs(entry: Entry, frame: FrameType | None) -> bool:
