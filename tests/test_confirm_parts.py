@@ -165,7 +165,7 @@ def line(runs: int, transfers: int = 0, **more: object) -> dict[str, object]:
     crossings = {
         "device_to_host": {"transfers": transfers, "bytes": 4 * transfers, "evidence": "guard", "message": "Disallowed"}
     }
-    base = {"number": 0, "runs": runs, "explicit": 0, "known": 0, "raised": "", "said": ""}
+    base = {"number": 0, "runs": runs, "explicit": 0, "known": 0, "calls": 0, "deferred": 0, "raised": "", "said": ""}
     return {**base, "crossings": crossings if transfers else {}, **more}
 
 

@@ -197,13 +197,16 @@ def _end_group(process: "subprocess.Popen[bytes]") -> None:
             subprocess.run(["taskkill", "/F", "/T", "/PID", str(process.pid)], capture_output=True, check=False)
         process.wait()
         return
-    if _signal_group(process.pid, signal.SIGTERM):
-        deadline = time.monotonic() + GRACE_SECONDS
-        while time.monotonic() < deadline and _signal_group(process.pid, 0):
-            process.poll()
-            threading.Event().wait(POLL_SECONDS / 2)
+    try:
+        if _signal_group(process.pid, signal.SIGTERM):
+            deadline = time.monotonic() + GRACE_SECONDS
+            while time.monotonic() < deadline and _signal_group(process.pid, 0):
+                process.poll()
+                threading.Event().wait(POLL_SECONDS / 2)
+    finally:
+        # Also when the user has no patience left.
         _signal_group(process.pid, signal.SIGKILL)
-    process.wait()
+        process.wait()
 
 
 def _signal_group(group: int, number: int) -> bool:

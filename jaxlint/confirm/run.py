@@ -25,7 +25,7 @@ from jaxlint.source.notebooks import Notebook
 from jaxlint.witness.plan import Plan, write_plan
 
 CRASHES = tuple(-getattr(signal, name) for name in ("SIGSEGV", "SIGABRT", "SIGBUS", "SIGILL") if hasattr(signal, name))
-TERMINATED = 128 + 15
+ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 TAIL = 12
 LOOK_SECONDS = 1.0
 
@@ -91,13 +91,14 @@ def _ended_in_order() -> Iterator[None]:
         return
 
     def end(number: int, frame: object) -> None:
-        raise SystemExit(TERMINATED)
+        raise SystemExit(128 + number)
 
-    before = signal.signal(signal.SIGTERM, end)
+    before = {number: signal.signal(number, end) for number in ENDING}
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _program(notebook: Notebook, folder: Path, path: str) -> Source:

@@ -35,7 +35,7 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """An attempt under the guard: refused (the guard's words), or done (with the result), or neither: it raised."""
+    """An attempt under the guard: refused (the guard's words), or done (with the result)."""
 
     refusal: Refusal | None = None
     done: bool = False
@@ -136,14 +136,16 @@ class Guard:
     @passed_over
     def attempt(self, mark: Mark, call: Callable[[], Any]) -> Tried:
         """Calls under the guard of the mark's directions, fetches apart, which the doors judge. What it raises besides
-        a refusal is dropped: the call is made again by the program and raises there."""
+        a refusal is the program's: what ran before it was raised has run."""
         directions = [direction for direction in mark.directions if direction != "device_to_host"]
         try:
             with self.refuse(directions, mark.explicit):
                 return Tried(done=True, result=call())
         except Exception as error:
             refusal = self.refusal(error)
-            return Tried(refusal if refusal is not None and refusal.direction in directions else None)
+            if refusal is None or refusal.direction not in directions:
+                raise
+            return Tried(refusal)
 
     def watch(self, mark: Mark) -> Watching | None:
         """Lets the guard log the mark's transfers in this thread; None where that can not be read."""
@@ -224,18 +226,21 @@ class Guard:
         return getattr(function, "__module__", None) not in CALLING
 
     def is_harmless(self, args: tuple[object, ...], kwargs: Mapping[str, object]) -> bool:
-        """True for arguments that nothing calls or uses up: no functions, no iterators."""
-        return not any(_is_function(value) or hasattr(type(value), "__next__") for value in (*args, *kwargs.values()))
+        """True for arguments that run nothing of the program's when they are read: arrays, numbers, texts, types, and
+        what holds such."""
+        try:
+            leaves = self.jax.tree_util.tree_leaves((args, kwargs))
+        except Exception:  # what can not be taken apart is not known
+            return False
+        return all(self.is_array(leaf) or _is_plain(leaf) for leaf in leaves)
 
     def is_arithmetic(self, operands: tuple[object, ...]) -> bool:
         """True for operands that are arrays and numbers, an array of the device among them."""
         return any(map(self.is_array, operands)) and all(_is_plain(value) or self.is_array(value) for value in operands)
 
     def form(self, function: object, args: tuple[object, ...], kwargs: Mapping[str, object]) -> object:
-        """What the trace of a compiled function of the program's depends on: in a form that was called before it needs
-        none. None for every other function."""
-        if not isinstance(function, self.compiled) or _of_jax(getattr(function, "__wrapped__", None)):
-            return None
+        """What the trace of a compiled function depends on: in a form that was called before it needs none. jax's own
+        functions compile too, and one that is refused at first stays slow."""
         leaves, structure = self.jax.tree_util.tree_flatten((args, kwargs))
         known = getattr(function, "_jit_info", None)
         has_static = known is None or bool(known.static_argnums or known.static_argnames)
@@ -253,13 +258,14 @@ def _form(leaf: object, has_static: bool) -> object:
 
 
 def _of_jax(function: object) -> bool:
-    module = getattr(function, "__module__", None)
+    # By its code where it has some: `functools.wraps` lends a function of the program's the name of another's module.
+    module = getattr(function, "__globals__", {}).get("__name__") or getattr(function, "__module__", None)
     return type(module) is str and (module == "jax" or module.startswith(("jax.", "jaxlib.")))
 
 
-def _is_function(value: object) -> bool:
-    return callable(value) and not isinstance(value, type)
-
-
 def _is_plain(value: object) -> bool:
-    return isinstance(value, (int, float, complex)) or type(value).__module__ == "numpy"
+    kind = type(value)
+    if kind in (int, float, complex, bool, str, bytes) or kind.__module__ == "numpy":
+        return True
+    module = value.__module__ if isinstance(value, type) else "" if callable(value) else kind.__module__
+    return module.partition(".")[0] in ("jax", "jaxlib", "numpy", "ml_dtypes", "builtins")

@@ -25,8 +25,9 @@ from .plan import Mark, Plan
 from .records import Crossing, Recorder, Seen
 from .unseen import passed_over, unseen
 
-# Judged at each of the first runs, then at those whose number is a power of two: an attempt costs far more than a run.
-JUDGED_FIRST = 16
+# Judged at each of the first runs, then at those whose number is a power of two: a refusal costs far more than a run.
+# While nothing is refused the attempt costs little, and what happens now and then is to be met.
+JUDGED_FIRST, JUDGED_CLEAN = 16, 1024
 # Beside the classes of jax.errors, what a mark may look for of tracers.
 FORMATTED, LEAKED = "formatted", "leaked"
 # What is to become of a call: counted (there is no guard yet), watched, or neither.
@@ -38,11 +39,12 @@ class Entry:
     form of the operands of a call, an error of tracers that was made meanwhile, and for the subject of a `match` the
     numbers of its patterns' marks."""
 
-    __slots__ = ("code", "error", "form", "frame", "mark", "patterns", "seen", "watching")
+    __slots__ = ("code", "error", "form", "frame", "mark", "patterns", "seen", "transfers", "watching")
 
     def __init__(self, mark: Mark, seen: Seen, frame: FrameType) -> None:
         # No reference to the frame: it would keep the user's variables alive.
         self.mark, self.seen, self.frame, self.code = mark, seen, id(frame), frame.f_code
+        self.transfers = _transfers(seen)
         self.watching: Watching | None = None
         self.form: object = None
         self.error: tuple[str, str] | None = None
@@ -80,6 +82,7 @@ class Marks:
         """Puts the functions that instrumented code calls among the builtins."""
         functions: Mapping[str, object] = {
             rewrite.BEGIN: self.begin, rewrite.ALSO: self.also, rewrite.OPEN: self.open, rewrite.END: self.end,
+            rewrite.LATER: self.later,
             rewrite.TRUTH: self.truth, rewrite.MATCH: self.match, rewrite.CHOOSE: self.choose, rewrite.HAND: self.hand,
             rewrite.ATTEMPT: self.attempt, rewrite.RAISED: self.raised, rewrite.HOLD: self.hold,
             rewrite.OPERATOR: operator,
@@ -130,12 +133,17 @@ class Marks:
                 return value
             if entry.form is not None:
                 entry.seen.forms.add(entry.form)
-            if _is_lazy(value):
-                # Its steps are taken when somebody asks for them: the mark holds until the frame meets another.
-                self.thread.entries.append(entry)
+            if _is_deferred(value) and entry.transfers == _transfers(entry.seen):
+                # It has not run yet, and where it will nobody sees that it was asked for here.
+                entry.seen.runs -= 1
+                entry.seen.deferred += 1
         except RecursionError:
             return value
         return value
+
+    def later(self, number: int, value: Any, /) -> Any:
+        """As `end`, for what may take its steps later, but before the statement is over: that ends it."""
+        return value if _is_lazy(value) else self.end(number, value)
 
     def truth(self, number: int, value: Any, /) -> Any:
         """The truth of `value` is asked for next. It is asked here first: then the array is fetched, and asking again
@@ -149,9 +157,7 @@ class Marks:
             return value
         except Exception as error:  # the program will meet it again, in its own frame
             self._raised_at(entry, error)
-        if not _is_lazy(value):
-            # What `filter` asks it asks later.
-            self._over(number, id(sys._getframe(1)))
+        self._over(number, id(sys._getframe(1)))
         return value
 
     def match(self, numbers: tuple[int, ...], value: Any, /) -> Any:
@@ -224,11 +230,13 @@ class Marks:
                 return call
             if not self._is_due(entry.seen):
                 return call
-            if not self.guard.is_arithmetic(args):
+            form = self.guard.form(function, args, {}) if self.guard.is_arithmetic(args) else None
+            if form is None or form not in entry.seen.forms:
+                entry.form = form
                 self._watch_now(entry)
                 return call
             tried = self.tried(entry.seen, self.marks[number], call)
-        except RecursionError:
+        except Exception:  # the program meets it again, where it stands
             return call
         return (lambda: tried.result) if tried.done else call
 
@@ -251,7 +259,7 @@ class Marks:
             form = guard.form(function, args, kwargs)
             if not guard.is_harmless(args, kwargs):
                 self._watch_now(entry)
-            elif form is not None and form not in entry.seen.forms:
+            elif form not in entry.seen.forms:
                 # It may be traced now, and what it does then must be done once.
                 entry.form = form
                 self._watch_now(entry)
@@ -344,6 +352,8 @@ class Marks:
         if uncaught is not None and "_pytest" not in sys.modules:
             self.recorder.tell(crashed=uncaught.__name__)
         self._settle_leaks()
+        if self.guard is not None:
+            self.guard.capture.tidy()
         self.recorder.tell_all()
 
     def _enter(self, number: int, frame: FrameType) -> Entry:
@@ -393,7 +403,8 @@ class Marks:
 
     def _is_due(self, seen: Seen) -> bool:
         seen.calls += 1
-        return seen.calls <= JUDGED_FIRST or seen.calls & (seen.calls - 1) == 0
+        first = JUDGED_FIRST if seen.crossings else JUDGED_CLEAN
+        return seen.calls <= first or seen.calls & (seen.calls - 1) == 0
 
     def _watch(self, entry: Entry) -> None:
         if self.guard is not None and self._is_due(entry.seen):
@@ -522,10 +533,25 @@ def _thread_name() -> str:
     return known.name if known is not None else ""
 
 
+def _transfers(seen: Seen) -> int:
+    return sum(crossing.transfers for crossing in seen.crossings.values()) if seen.crossings else 0
+
+
 def _is_lazy(value: object) -> bool:
     """True for `map`, `filter`, `zip` and those of itertools. A generator has a frame, and marks of its own."""
     kind = type(value)
     return kind.__module__ in ("builtins", "itertools") and hasattr(kind, "__next__") and not hasattr(kind, "gi_frame")
+
+
+def _is_deferred(value: object) -> bool:
+    """True for what takes its steps elsewhere: an iterator, a generator, a coroutine, a future, a thread."""
+    kind = type(value)
+    return (
+        _is_lazy(value)
+        or hasattr(kind, "gi_frame")
+        or hasattr(kind, "cr_frame")
+        or kind.__module__.partition(".")[0] in ("concurrent", "threading", "asyncio", "multiprocessing", "_asyncio")
+    )
 
 
 def _is_left(entry: Entry, frame: FrameType) -> bool:

@@ -32,9 +32,9 @@ class Crossing:
 @dataclass(slots=True)
 class Seen:
     """What a mark has seen: how often it was run (`calls`) and judged (`runs`), what crossed unasked in which
-    direction, how often something crossed that was asked for by name (`explicit`) or was on the host already
-    (`known`), the class of ``jax.errors`` raised there and its text; and the forms of operands that a compiled function
-    was called with there."""
+    direction, how often something crossed that was asked for by name (`explicit`) or was on the host already (`known`),
+    how often it was begun here and takes its steps elsewhere (`deferred`), the class of ``jax.errors`` raised there and
+    its text; and the forms of operands that a function was called with there."""
 
     number: int
     calls: int = 0
@@ -44,13 +44,14 @@ class Seen:
     said: str = ""
     crossings: dict[str, Crossing] = field(default_factory=dict)
     known: int = 0
+    deferred: int = 0
     next_line: int = 1
     next_time: float = 0.0
     forms: set[object] = field(default_factory=set)
 
     def forget(self) -> None:
         """As if nothing had run."""
-        self.calls = self.runs = self.explicit = self.known = 0
+        self.calls = self.runs = self.explicit = self.known = self.deferred = 0
         self.raised = self.said = ""
         self.crossings, self.next_line = {}, 1
 
@@ -92,11 +93,11 @@ class Recorder:
         """One mark, as it stands."""
         seen.next_line, seen.next_time = 2 * seen.runs, time.monotonic() + TELL_SECONDS
         crossings = {direction: asdict(crossing) for direction, crossing in seen.crossings.items()}
-        names = ("number", "runs", "explicit", "known", "raised", "said")
+        names = ("number", "calls", "runs", "explicit", "known", "deferred", "raised", "said")
         self.tell(**{name: getattr(seen, name) for name in names}, crossings=crossings)
 
     def tell_all(self) -> None:
         """Every mark that ran."""
         for seen in self.seen.values():
-            if seen.runs or seen.crossings or seen.raised:
+            if seen.runs or seen.calls or seen.deferred or seen.crossings or seen.raised:
                 self.tell_seen(seen)

@@ -20,9 +20,22 @@ from typing import TypeVar
 
 from .plan import Mark
 
-BEGIN, ALSO, OPEN, END, TRUTH, MATCH, CHOOSE, HAND, ATTEMPT, RAISED, HOLD = (
+BEGIN, ALSO, OPEN, END, LATER, TRUTH, MATCH, CHOOSE, HAND, ATTEMPT, RAISED, HOLD = (
     f"__jaxlint_{word}__"
-    for word in ("begin", "also", "open", "end", "truth", "match", "choose", "hand", "attempt", "raised", "hold")
+    for word in (
+        "begin",
+        "also",
+        "open",
+        "end",
+        "later",
+        "truth",
+        "match",
+        "choose",
+        "hand",
+        "attempt",
+        "raised",
+        "hold",
+    )
 )
 # The functions of `operator` that do what the syntax does, without a Python frame.
 BINARY = {
@@ -31,6 +44,20 @@ BINARY = {
     ast.BitXor: "xor", ast.BitAnd: "and_",
 }  # fmt: skip
 COMPARISONS = {ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge", ast.Eq: "eq", ast.NotEq: "ne"}
+LAZY = (
+    "map",
+    "filter",
+    "zip",
+    "enumerate",
+    "reversed",
+    "starmap",
+    "takewhile",
+    "dropwhile",
+    "filterfalse",
+    "accumulate",
+)
+# Expressions that run in frames of their own.
+FRAMES = (ast.Lambda, ast.GeneratorExp, ast.ListComp, ast.SetComp, ast.DictComp)
 OPERATOR = "__jaxlint_operator__"
 # From here on Python converts a field of an f-string before it evaluates the field's format.
 CONVERTS_FIRST = sys.version_info >= (3, 13)
@@ -71,7 +98,8 @@ class _Rewriter(ast.NodeTransformer):
         self.found: set[int] = set()
         self.touched = False
         # How many lambdas and generator expressions are around: what they raise passes by their statement.
-        self.loose = 0
+        self.loose = self.inner = 0
+        self.returns = False
         self.augmented = False
         self.tests: set[int] = set()
         # Of the statement: marks that its value is handed to, of its patterns, and those that end after it.
@@ -88,7 +116,7 @@ class _Rewriter(ast.NodeTransformer):
         outside_after, self.after = self.after, []
         outside_subjects, self.subjects = self.subjects, []
         outside_stores, self.stores = self.stores, []
-        self.augmented = isinstance(node, ast.AugAssign)
+        self.augmented, self.returns = isinstance(node, ast.AugAssign), isinstance(node, ast.Return)
         if isinstance(node, (ast.If, ast.While, ast.Assert)):
             self.tests.add(id(node.test))
         new = self.generic_visit(node)
@@ -152,10 +180,10 @@ class _Rewriter(ast.NodeTransformer):
         self.note_tests(node)
         place = _updated(node)
         late = self.take(place, "operation") if place is not None else []
-        loose = isinstance(node, (ast.Lambda, ast.GeneratorExp))
-        self.loose += loose
+        loose, inner = isinstance(node, (ast.Lambda, ast.GeneratorExp)), isinstance(node, FRAMES)
+        self.loose, self.inner = self.loose + loose, self.inner + inner
         node = self.generic_visit(node)
-        self.loose -= loose
+        self.loose, self.inner = self.loose - loose, self.inner - inner
         if not isinstance(node, ast.expr):
             return node
         new: ast.expr = node
@@ -163,7 +191,9 @@ class _Rewriter(ast.NodeTransformer):
         for mark in operations:
             new = self.operation(new, node, mark)
         for mark in self.take(node, "truth"):
-            new = self.truth(new, node, mark, bool(operations))
+            # What `filter` asks it asks later.
+            lazy = _is_lazy(node)
+            new = self.operation(new, node, mark) if lazy else self.truth(new, node, mark, bool(operations))
         return new
 
     def truth(self, new: ast.expr, node: ast.expr, mark: Mark, has_operation: bool) -> ast.expr:
@@ -251,12 +281,26 @@ class _Rewriter(ast.NodeTransformer):
 
     def ended(self, value: ast.expr, mark: Mark, where: ast.AST) -> ast.expr:
         """The result of a mark's operation; in a frame of its own also with what tells that an exception left it."""
-        ended = _call(END, mark.number, value, _place_of_result(where))
+        later = _is_lazy(where) and not self.inner and not self.returns
+        if later:
+            # Its steps are taken when somebody asks for them, as far as this statement goes.
+            self.after.append(mark)
+        ended = _call(LATER if later else END, mark.number, value, _place_of_result(where))
         if not self.loose:
             return ended
         held = _at(ast.Call(_name(HOLD, value), [_at(ast.Constant(mark.number), _first(value))], []), _first(value))
         pair = _at(ast.Tuple([held, ended], ast.Load()), where)
         return _at(ast.Subscript(pair, ast.Constant(1), ast.Load()), where)
+
+
+def _is_lazy(node: ast.AST) -> bool:
+    """A call that gives back what takes its steps later: `map`, `filter`, one of itertools."""
+    match node:
+        case ast.Call(func=ast.Name(id=name)):
+            return name in LAZY
+        case ast.Call(func=ast.Attribute(value=ast.Name(id="itertools"))):
+            return True
+    return False
 
 
 def _updated(node: ast.AST) -> ast.Subscript | None:
