@@ -39,12 +39,12 @@ class Entry:
     form of the operands of a call, an error of tracers that was made meanwhile, and for the subject of a `match` the
     numbers of its patterns' marks."""
 
-    __slots__ = ("code", "error", "form", "frame", "mark", "patterns", "seen", "transfers", "watching")
+    __slots__ = ("code", "deferred", "error", "form", "frame", "mark", "patterns", "seen", "transfers", "watching")
 
     def __init__(self, mark: Mark, seen: Seen, frame: FrameType) -> None:
         # No reference to the frame: it would keep the user's variables alive.
         self.mark, self.seen, self.frame, self.code = mark, seen, id(frame), frame.f_code
-        self.transfers = _transfers(seen)
+        self.transfers, self.deferred = _transfers(seen), False
         self.watching: Watching | None = None
         self.form: object = None
         self.error: tuple[str, str] | None = None
@@ -133,7 +133,7 @@ class Marks:
                 return value
             if entry.form is not None:
                 entry.seen.forms.add(entry.form)
-            if _is_deferred(value) and entry.transfers == _transfers(entry.seen):
+            if (entry.deferred or _is_deferred(value)) and entry.transfers == _transfers(entry.seen):
                 # It has not run yet, and where it will nobody sees that it was asked for here.
                 entry.seen.runs -= 1
                 entry.seen.deferred += 1
@@ -143,7 +143,11 @@ class Marks:
 
     def later(self, number: int, value: Any, /) -> Any:
         """As `end`, for what may take its steps later, but before the statement is over: that ends it."""
-        return value if _is_lazy(value) else self.end(number, value)
+        entries = self.thread.entries
+        if not _is_lazy(value) or not entries or entries[-1].mark.number != number:
+            return self.end(number, value)
+        entries[-1].deferred = True
+        return value
 
     def truth(self, number: int, value: Any, /) -> Any:
         """The truth of `value` is asked for next. It is asked here first: then the array is fetched, and asking again
