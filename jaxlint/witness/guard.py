@@ -12,7 +12,7 @@ from typing import Any
 
 from .log import Capture, Logged
 from .plan import Mark
-from .unseen import passed_over
+from .unseen import CHAIN, passed_over, release
 
 REFUSAL = re.compile(
     r"(?:[A-Z_]+: )?Disallowed (?P<direction>host-to-device|device-to-host|device-to-device) transfer[^\n]*"
@@ -21,8 +21,6 @@ TRACER_TEXT = re.compile(r"concrete values|Tracer|Traced<")
 DIRECTIONS = ("host_to_device", "device_to_device", "device_to_host")
 # Functions of jax that call the program's, or print.
 CALLING = ("jax._src.debugging", "jax._src.callback")
-# A chain of causes longer than this is not followed.
-CHAIN = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +141,7 @@ class Guard:
                 return Tried(done=True, result=call())
         except Exception as error:
             refusal = self.refusal(error)
+            release(error)
             return Tried(refusal if refusal is not None and refusal.direction in directions else None)
 
     def watch(self, mark: Mark) -> Watching | None:

@@ -22,7 +22,7 @@ from .guard import Guard, Refusal, Tried, Watching
 from .leaks import Leaks
 from .plan import Mark, Plan
 from .records import Crossing, Recorder, Seen
-from .unseen import passed_over, unseen
+from .unseen import passed_over, release, unseen
 
 # Judged at each of the first runs, then at those whose number is a power of two: an attempt costs far more than a run.
 JUDGED_FIRST = 16
@@ -148,6 +148,7 @@ class Marks:
             return value
         except Exception as error:  # the program will meet it again, in its own frame
             self._raised_at(entry, error)
+            release(error)
         if not _is_lazy(value):
             # What `filter` asks it asks later.
             self._over(number, id(sys._getframe(1)))
@@ -337,7 +338,7 @@ class Marks:
     def finish(self) -> None:
         """At the end of the process: the last word on each mark, and which process of a distributed program this is."""
         distributed = sys.modules.get("jax._src.distributed")
-        if distributed is not None and distributed.global_state.process_id:
+        if distributed is not None and (distributed.global_state.num_processes or 1) > 1:
             self.recorder.tell(process=distributed.global_state.process_id)
         uncaught: type[BaseException] | None = getattr(sys, "last_type", None)
         if uncaught is not None and "_pytest" not in sys.modules:
