@@ -41,9 +41,9 @@ from jaxlint.interp.values import (
     join,
     join_all,
     of,
-    widen,
     without_none,
 )
+from jaxlint.interp.widening import widen
 from jaxlint.kinds import ARRAY, Kind
 
 KINDS = [Kind(number) for number in range(16)]
