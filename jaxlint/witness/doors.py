@@ -12,7 +12,7 @@ from typing import Any
 
 from .guard import Guard
 from .marks import JUDGED_FIRST, Entry, Marks, position
-from .unseen import HERE, NAME, passed_over, unseen
+from .unseen import HERE, NAME, passed_over, release, unseen
 
 DIRECTION = "device_to_host"
 FETCHES = ("_single_device_array_to_np_array_did_copy", "_to_np_array_did_copy", "_single_device_array_to_np_array")
@@ -118,6 +118,7 @@ class _Doors:
             refusal = self.guard.refusal(error)
             if refusal is None or refusal.direction != DIRECTION:
                 raise
+            release(error)
             size = sum(int(array.nbytes) for array in fresh)
             self.marks.transferred(entry.seen, "guard", refusal, size)
         else:

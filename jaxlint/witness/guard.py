@@ -12,7 +12,7 @@ from typing import Any
 
 from .log import Capture, Logged
 from .plan import Mark
-from .unseen import passed_over
+from .unseen import CHAIN, passed_over, release
 
 REFUSAL = re.compile(
     r"(?:[A-Z_]+: )?Disallowed (?P<direction>host-to-device|device-to-host|device-to-device) transfer[^\n]*"
@@ -21,8 +21,6 @@ TRACER_TEXT = re.compile(r"concrete values|Tracer|Traced<")
 DIRECTIONS = ("host_to_device", "device_to_device", "device_to_host")
 # Functions of jax that call the program's, or print.
 CALLING = ("jax._src.debugging", "jax._src.callback")
-# A chain of causes longer than this is not followed.
-CHAIN = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +143,7 @@ class Guard:
             refusal = self.refusal(error)
             if refusal is None or refusal.direction not in directions:
                 raise
+            release(error)
             return Tried(refusal)
 
     def watch(self, mark: Mark) -> Watching | None:

@@ -23,7 +23,7 @@ from .guard import Guard, Refusal, Tried, Watching
 from .leaks import Leaks
 from .plan import Mark, Plan
 from .records import Crossing, Recorder, Seen
-from .unseen import passed_over, unseen
+from .unseen import passed_over, release, unseen
 
 # Judged at each of the first runs, then at those whose number is a power of two: a refusal costs far more than a run.
 # While nothing is refused the attempt costs little, and what happens now and then is to be met.
@@ -161,6 +161,7 @@ class Marks:
             return value
         except Exception as error:  # the program will meet it again, in its own frame
             self._raised_at(entry, error)
+            release(error)
         self._over(number, id(sys._getframe(1)))
         return value
 
@@ -350,7 +351,7 @@ class Marks:
     def finish(self) -> None:
         """At the end of the process: the last word on each mark, and which process of a distributed program this is."""
         distributed = sys.modules.get("jax._src.distributed")
-        if distributed is not None and distributed.global_state.process_id:
+        if distributed is not None and (distributed.global_state.num_processes or 1) > 1:
             self.recorder.tell(process=distributed.global_state.process_id)
         uncaught: type[BaseException] | None = getattr(sys, "last_type", None)
         if uncaught is not None and "_pytest" not in sys.modules:

@@ -127,7 +127,10 @@ class _Guard:
         except RuntimeError as error:
             # A refused stand-in was not fetched and can be asked again.
             self.stand_ins.append(stand_in)
-            raise type(error)(_SUBJECT.sub(_subject(array), str(error).split("\n", 1)[0])) from None
+            refusal = type(error)(_SUBJECT.sub(_subject(array), str(error).split("\n", 1)[0]))
+        else:
+            return
+        raise refusal
 
     def remember_copy(self, array: ArrayImpl) -> None:
         self.copying.add(id(array))

@@ -4,6 +4,7 @@ Code that calls on behalf of the program bears a file name like that of Python's
 pass over such frames when they look for the caller. Errors lose the frames on their way out.
 """
 
+import contextlib
 import functools
 import os
 from collections.abc import Callable
@@ -11,6 +12,8 @@ from types import CodeType, TracebackType
 from typing import Any
 
 HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+# A chain of causes longer than this is not followed.
+CHAIN = 16
 # Python passes over frames of files whose names hold both "importlib" and "_bootstrap".
 NAME = "<frozen importlib._bootstrap of jaxlint>"
 
@@ -38,6 +41,25 @@ def passed_over(function: Any) -> Any:
     if isinstance(getattr(function, "__code__", None), CodeType):
         function.__code__ = _renamed(function.__code__)
     return function
+
+
+def release(error: BaseException) -> None:
+    """Lets an error that nobody else sees go of the frames that it went through. jax ties it to one of them: the
+    program's variables would live until garbage is collected."""
+    todo: list[BaseException | None] = [error]
+    for _ in range(CHAIN):
+        seen = todo.pop() if todo else None
+        if seen is not None:
+            _clear_frames(seen.__traceback__)
+            seen.__traceback__ = None
+            todo += [seen.__cause__, seen.__context__]
+
+
+def _clear_frames(trace: TracebackType | None) -> None:
+    while trace is not None:
+        with contextlib.suppress(RuntimeError):  # it still runs
+            trace.tb_frame.clear()
+        trace = trace.tb_next
 
 
 def _renamed(code: CodeType) -> CodeType:
