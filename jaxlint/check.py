@@ -3,26 +3,30 @@
 One bad file never hides the rest: what cannot be read or parsed becomes an error of the report.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from jaxlint.cache import Cache
 from jaxlint.findings import FileError, Finding, Report
 from jaxlint.inputs import Inputs
-from jaxlint.interp.models import Models, load_models
-from jaxlint.interp.run import Analysis, analyse
 from jaxlint.rulebook import Rule, judge, load_rules
 from jaxlint.selection import anchored, common_root, enabled, file_ignores, matcher, wanted
 from jaxlint.settings import Settings
 from jaxlint.sites import Confidence, Heat
 from jaxlint.source.files import Discovery, SourceFile, discover, shown_path
-from jaxlint.source.positions import spans_of
 from jaxlint.source.suppressions import Complaint, Suppressions, Word
+
+if TYPE_CHECKING:
+    from jaxlint.interp.run import Analysis
 
 # A file that names none of these makes no device array: it matters only if one that does imports it.
 ARRAY_LIBRARIES = (
     *("brax", "chex", "clu", "distrax", "equinox", "flax", "gymnax", "haiku", "haliax", "jax", "jumanji", "numpyro"),
     *("optax", "orbax", "penzai", "rlax", "tjax"),
 )
+_NAMES_ARRAYS = re.compile("|".join(ARRAY_LIBRARIES).encode(), re.IGNORECASE)
 PROJECT_MARKS = (".git", "pyproject.toml", "jaxlint.toml", "setup.py", "setup.cfg")
 UNUSED, UNKNOWN, MALFORMED = "JT001", "JT002", "JT003"
 
@@ -33,11 +37,28 @@ def check_paths(
     *,
     rules: Mapping[str, Rule] | None = None,
     inputs: Inputs | None = None,
+    cached: bool = False,
 ) -> Report:
-    """Checks files and folders. `inputs` is for a caller who wants to look at the sources afterwards."""
+    """Checks files and folders. `inputs` is for a caller who wants to look at the sources afterwards. If `cached`, a
+    report that was made of the same before is taken instead, and a new one kept."""
     inputs = inputs or Inputs()
     found = find_files(settings, paths)
-    return _check(settings, found, rules, inputs, beside=lambda: _beside(settings, paths, found))
+    if not cached or not any(map(_is_of_interest, found.files)):
+        return _check(settings, found, rules, inputs, beside=lambda: _beside(settings, paths, found))
+    pages = rules if rules is not None else {rule.code: rule for rule in load_rules()}
+    beside = _beside(settings, paths, found)
+    parts = [*(("checked", file) for file in found.files), *(("beside", file) for file in beside.files)]
+    cache = Cache(settings, pages)
+    name = cache.name(parts)
+    report = cache.read(name) if name is not None else None
+    if report is None:
+        report = _check(settings, found, pages, inputs, beside=lambda: beside)
+        # What changed while it was read is not what was found.
+        if name is not None and not found.errors and cache.name(parts) == name:
+            cache.write(name, report)
+    else:
+        inputs.add(found.files)
+    return report
 
 
 def check_bytes(
@@ -67,6 +88,14 @@ def check_text(
     """Checks one text by default settings but for those given: what tests and other tools call."""
     settings = Settings(select=select, min_heat=min_heat, min_confidence=min_confidence)
     return check_bytes(settings, text.encode(), path)
+
+
+def _is_of_interest(file: SourceFile) -> bool:
+    """True if a file names a library of arrays: then checking it is work worth keeping."""
+    try:
+        return _NAMES_ARRAYS.search(file.location.read_bytes()) is not None
+    except OSError:
+        return False
 
 
 def find_files(settings: Settings, paths: Sequence[str]) -> Discovery:
@@ -114,7 +143,7 @@ def _check(
     inputs.add(found.files)
     analysis = _analyse(inputs, settings, beside)
     in_force = enabled(settings, {code: rule.default for code, rule in pages.items()})
-    judged = _unsuppressed(judge(pages.values(), analysis.sites), inputs)
+    judged = _unsuppressed(judge(pages.values(), analysis.sites if analysis else ()), inputs)
     ignores = file_ignores(settings.per_file_ignores)
     findings = [
         inputs.in_cells(finding)
@@ -127,29 +156,32 @@ def _check(
     errors = [*found.errors, *inputs.errors]
     errors.sort(key=lambda error: (error.path, error.cell or 0, error.line or 0, error.column or 0))
     given_up = tuple(
-        FileError(g.path, f"{g.name} was not analysed: {g.reason}", g.line or None) for g in analysis.given_up
+        FileError(g.path, f"{g.name} was not analysed: {g.reason}", g.line or None)
+        for g in (analysis.given_up if analysis else ())
     )
     return Report(tuple(findings), tuple(errors), len(found.files), given_up)
 
 
-def _models(settings: Settings) -> Models:
+def _analyse(inputs: Inputs, settings: Settings, beside: Callable[[], Discovery]) -> "Analysis | None":
+    """What the interpreter finds; None where no file is of interest. Loads it, and the syntax trees' library, only
+    then: that takes longer than a check that the cache answers."""
+    roots, paths = inputs.roots(ARRAY_LIBRARIES), tuple(inputs.files)
+    if not roots and not settings.models:
+        return None
+    from jaxlint.interp.models import load_models
+    from jaxlint.interp.run import analyse
+    from jaxlint.source.positions import spans_of
+
+    inputs.add_beside(beside().files)
     models = load_models()
     if settings.models:
         models.add(dict(settings.models), settings.models_place)
-    return models
-
-
-def _analyse(inputs: Inputs, settings: Settings, beside: Callable[[], Discovery]) -> Analysis:
-    roots, paths = inputs.roots(ARRAY_LIBRARIES), tuple(inputs.files)
-    if not roots and not settings.models:
-        return Analysis((), ())
-    inputs.add_beside(beside().files)
     return analyse(
         roots,
         paths,
         (*paths, *inputs.beside),
         inputs.load,
-        _models(settings),
+        models,
         lambda tree, nodes: {id(node): place for node, place in spans_of(tree, nodes, inputs.text_of(tree)).items()},
     )
 

@@ -61,6 +61,8 @@ def _run(argv: Sequence[str]) -> int:
             return commands.rule(arguments.code)
         case "rules":
             return commands.rules(arguments.output_format)
+        case "clean":
+            return commands.clean(arguments.paths)
         case "doctor":
             return commands.doctor(arguments.python)
         case "run" if arguments.compare:
@@ -91,6 +93,8 @@ def _parser() -> argparse.ArgumentParser:
     rule.add_argument("code", metavar="CODE", help="a code (JT101) or a name (print-array)")
     rules = commands.add_parser("rules", help="print the table of rules", allow_abbrev=False)
     rules.add_argument("--output-format", choices=("text", "json"), default="text")
+    clean = commands.add_parser("clean", help="remove the cache", allow_abbrev=False)
+    clean.add_argument("paths", nargs="*", metavar="PATH", help="the paths whose checks it serves (default: .)")
     doctor = commands.add_parser("doctor", help="say which guard backends can serve here", allow_abbrev=False)
     doctor.add_argument("--python", default="", help="the interpreter to ask (default: as for --confirm)")
     return parser
@@ -112,7 +116,7 @@ def _add_check(parser: argparse.ArgumentParser) -> None:
     files.add_argument("--stdin-filename", metavar="PATH", help="what to call standard input")
     files.add_argument("--config", type=Path, metavar="FILE", help="the configuration file")
     files.add_argument("--isolated", action="store_true", help="read no configuration file")
-    files.add_argument("--no-cache", action="store_true", help="accepted for scripts: this version keeps no cache")
+    files.add_argument("--no-cache", action="store_true", help="neither read nor keep reports")
     confirm = parser.add_argument_group("confirm")
     confirm.add_argument("--confirm", action="store_true", help="execute the findings under JAX's transfer guard")
     confirm.add_argument("--run", action="append", metavar="COMMAND", help="what to run (default: the pytest suite)")
@@ -213,6 +217,7 @@ def _request(arguments: argparse.Namespace) -> Request:
         color=arguments.color,
         quiet=arguments.quiet,
         verbose=arguments.verbose,
+        no_cache=arguments.no_cache,
         confirm=arguments.confirm or arguments.confirmed_only,
         confirmed_only=arguments.confirmed_only,
     )
@@ -226,7 +231,10 @@ def _items(values: Sequence[str] | None) -> tuple[str, ...] | None:
 
 
 def _seconds(text: str) -> float:
-    value = float(text)
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
     if not 0 < value < float("inf"):
         raise argparse.ArgumentTypeError(f"{text} is not a number of seconds above zero")
     return value

@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TextIO
 
+from jaxlint import cache
 from jaxlint import settings as choices
 from jaxlint.check import check_bytes, check_paths, find_files
 from jaxlint.configuration import nearest, shown
@@ -50,9 +51,11 @@ def check(request: Request) -> int:
         return CLEAN
     if request.show_files:
         return _show_files(settings, names)
+    if request.output_file is not None and not request.output_file.absolute().parent.is_dir():
+        raise UserError(f"{request.output_file}: cannot write the report: no such folder")
     inputs = Inputs()
     if stdin is None:
-        report = check_paths(settings, names, rules=rules, inputs=inputs)
+        report = check_paths(settings, names, rules=rules, inputs=inputs, cached=not request.no_cache)
     else:
         report = check_bytes(settings, sys.stdin.buffer.read(), stdin, rules=rules, inputs=inputs)
     if request.confirm:
@@ -73,24 +76,33 @@ def _confirmed(
     report: Report, rules: Mapping[str, Rule], inputs: Inputs, settings: Settings, request: Request
 ) -> Report:
     """The report with verdicts: the refuted findings last, or the confirmed alone."""
+    from jaxlint.confirm.run import Request as Execution
     from jaxlint.confirm.run import confirm
 
     progress = Progress(sys.stderr if not request.quiet and sys.stderr and sys.stderr.isatty() else None)
     locations = {file.path: file.location for file in inputs.files.values() if file.path not in inputs.given}
+    of_file = settings.config is not None and not request.flags.run and bool(settings.confirm.run)
     executed = confirm(
         report,
         rules,
-        locations,
-        {path: notebook for path, notebook in inputs.notebooks.items() if path in locations},
-        settings.confirm,
-        folder=Path.cwd(),
-        progress=progress.show,
+        Execution(
+            choices=settings.confirm,
+            folder=settings.config.absolute().parent if of_file and settings.config else Path.cwd(),
+            place=f"{shown(settings.config)}: confirm.run" if of_file and settings.config else "--run",
+            verbose=request.verbose,
+            locations=locations,
+            notebooks={path: notebook for path, notebook in inputs.programs().items() if path in locations},
+            announce=lambda command: None if request.quiet else _say(f"running `{command}`"),
+            progress=progress.show,
+        ),
     )
     progress.end()
     if not request.quiet:
         for remark in executed.remarks:
             _say(remark)
     findings = executed.report.findings
+    if request.confirmed_only and not settings.confirm.run and not any(f.verdict and f.verdict.runs for f in findings):
+        raise UserError("--confirmed-only: nothing was run: name a program by --run, for example 'python train.py'")
     if request.confirmed_only:
         findings = tuple(f for f in findings if f.verdict and f.verdict.status is Status.CONFIRMED)
     return replace(executed.report, findings=tuple(sorted(findings, key=is_refuted)))
@@ -178,9 +190,18 @@ def doctor(python: str) -> int:
     """Prints which guard backends can serve, and why the others can not."""
     from jaxlint.confirm.doctor import examine
 
-    text, serves = examine(python)
+    settings = choices.resolve(Flags(), (rule.code for rule in load_rules()), Path.cwd())
+    text, serves = examine(python or settings.confirm.python)
     _print(text)
     return CLEAN if serves else WRONG
+
+
+def clean(paths: Sequence[str]) -> int:
+    """Removes the cache that a check of these paths would use."""
+    settings = choices.resolve(Flags(), (rule.code for rule in load_rules()), _start(paths or ["."]))
+    base = settings.config.parent if settings.config is not None else Path.cwd()
+    _say(f"{_count(cache.clean(base / settings.cache_dir), 'report')} removed")
+    return CLEAN
 
 
 def rule(name: str) -> int:
@@ -219,6 +240,8 @@ def _row(page: Rule) -> Mapping[str, object]:
 def _stdin_name(request: Request) -> str | None:
     """What standard input is to be called; None where paths are checked."""
     if request.paths == (STDIN,):
+        if request.confirm:
+            raise UserError("--confirm runs files, and standard input is none: name the file")
         return request.stdin_filename or UNNAMED
     if STDIN in request.paths:
         raise UserError("- is standard input and cannot be given with other paths: check them in two calls")
@@ -295,7 +318,7 @@ def _remark(report: Report, request: Request) -> None:
     if request.confirm:
         statuses = [finding.verdict.status for finding in report.findings if finding.verdict]
         parts = (f"{statuses.count(status)} {status}" for status in Status if status in statuses)
-        found += f" ({', '.join(parts) or 'nothing to execute'})"
+        found += f" ({', '.join(parts) or 'no verdict'})"
     failed = f", {_count(len(report.errors), 'error')}" if report.errors else ""
     _say(f"{found}{failed}")
 

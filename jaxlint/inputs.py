@@ -7,17 +7,20 @@ import ast
 import re
 import warnings
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from jaxlint.errors import SourceError
 from jaxlint.findings import FileError, Finding
-from jaxlint.interp.program import SourceFile as Program
 from jaxlint.sites import Note
 from jaxlint.source.files import SourceFile
 from jaxlint.source.notebooks import Notebook, decode_notebook
-from jaxlint.source.parse import parse
 from jaxlint.source.suppressions import Suppressions, read_suppressions
 from jaxlint.source.text import SourceText, decode_source, read_bytes
+
+if TYPE_CHECKING:
+    from jaxlint.interp.program import SourceFile as Program
 
 
 class Inputs:
@@ -63,11 +66,14 @@ class Inputs:
                 self.load(path)
         return list(named)
 
-    def load(self, path: str) -> Program | None:
+    def load(self, path: str) -> "Program | None":
         """A file's syntax tree and heat comments; None where there is none, with the reason among the errors."""
         source = self._source(path)
         if source is None:
             return None
+        from jaxlint.interp.program import SourceFile as Program
+        from jaxlint.source.parse import parse
+
         suppressions = self.suppressions[path]
         try:
             tree = parse(source)
@@ -113,6 +119,14 @@ class Inputs:
             return decode_source(data, path)
         notebook = self.notebooks[path] = decode_notebook(data, path)
         return notebook.source
+
+    def programs(self) -> Mapping[str, Notebook]:
+        """The programs of those files that are notebooks and can be read."""
+        for path, file in self.files.items():
+            if file.notebook and path not in self.notebooks:
+                with suppress(SourceError):
+                    self.read(path)
+        return self.notebooks
 
     def in_cells(self, finding: Finding) -> Finding:
         """A finding as the report shows it: in a notebook, lines count within the cell."""

@@ -14,6 +14,8 @@ from jaxlint.transfers import Moment, Refused, Run, Steps, Transfer
 
 LAUNCH = "launch"
 MOMENTS = 240
+# The shortest time that moments are made of, in seconds.
+LEAST = 1e-3
 UNWATCHED = "no Python of the program was watched: one started with -I, -E or -S can not be"
 
 
@@ -99,11 +101,13 @@ class Records:
             raise UserError(UNWATCHED)
         if self.distrust:
             raise UserError(f"the guard can not be relied on here: {self.distrust}")
-        width = max(seconds, 1e-3) / MOMENTS
+        # From the first to the last transfer: most of a short run is the import of libraries.
+        times = [moment[0] for site in self.sites.values() for moment in site.moments] or [began]
+        start, width = min(times), max(max(times) - min(times), LEAST) / MOMENTS
         statements: dict[str, Statements] = {}
         turns = _turns(self.sites, statements)
         transfers = [
-            _transfer(key, site, began, width, turns.get(loop) if (loop := _loop(site, statements)) else None)
+            _transfer(key, site, start, width, turns.get(loop) if (loop := _loop(site, statements)) else None)
             for key, site in self.sites.items()
             if key[3] != LAUNCH and site.count
         ]
@@ -116,18 +120,19 @@ class Records:
             transfers=tuple(transfers),
             process=self.process,
             processes=self.processes,
+            start=start - began,
             width=width,
-            steps=_steps(self.sites, turns, statements, began, width),
+            steps=_steps(self.sites, turns, statements, start, width),
             refused=tuple(self.refused),
             files=tuple(sorted(self.files)),
         )
 
 
-def _transfer(key: Key, site: _Site, began: float, width: float, turns: int | None) -> Transfer:
+def _transfer(key: Key, site: _Site, start: float, width: float, turns: int | None) -> Transfer:
     path, line, function, direction, explicit = key
     sums: dict[int, Moment] = {}
     for at, count, size, seconds in site.moments:
-        number = min(max(int((at - began) / width), 0), MOMENTS - 1)
+        number = _moment(at, start, width)
         before = sums.get(number, Moment(number, 0, 0, 0.0))
         sums[number] = Moment(number, before.count + count, before.bytes + size, before.seconds + seconds)
     moments = tuple(sums[number] for number in sorted(sums))
@@ -165,7 +170,7 @@ def _steps(
     sites: Mapping[Key, _Site],
     turns: Mapping[tuple[str, int], int],
     statements: dict[str, Statements],
-    began: float,
+    start: float,
     width: float,
 ) -> Steps | None:
     """The loop whose launches and transfers take most of the time."""
@@ -184,11 +189,15 @@ def _steps(
             site, count = launches[loop], turns[loop]
             parts: Counter[int] = Counter()
             for at, counted, _, _ in site.moments:
-                parts[min(max(int((at - began) / width), 0), MOMENTS - 1)] += counted
+                parts[_moment(at, start, width)] += counted
             scale = count / site.count
             moments = tuple((number, parts[number] * scale) for number in sorted(parts))
             return Steps(loop[0], loop[1], count, (site.last - site.first) / (count - 1), moments)
     return None
+
+
+def _moment(at: float, start: float, width: float) -> int:
+    return min(max(int((at - start) / width), 0), MOMENTS - 1)
 
 
 def _is_nearer(site: _Site, other: _Site, turns: int) -> bool:

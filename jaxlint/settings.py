@@ -109,7 +109,8 @@ KEYS = (
     Key(
         "cache-dir",
         "string",
-        "Where results may be kept between runs. This version keeps none: the key is checked and has no effect yet.",
+        "Where reports are kept, so that a check of what has not changed is answered at once: from the folder of the "
+        "configuration file, or where there is none from the working directory.",
         '".jaxlint_cache"',
     ),
     Key(
@@ -216,6 +217,7 @@ class Request:
     color: str = "auto"
     quiet: bool = False
     verbose: bool = False
+    no_cache: bool = False
     confirm: bool = False
     confirmed_only: bool = False
 

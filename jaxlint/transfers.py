@@ -87,8 +87,9 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run of a program. `width` is the length of a moment in seconds; `process` the number among the processes of a
-    distributed program, `processes` how many Pythons the program had."""
+    """One run of a program. `start` is when the first moment begins, in seconds after the program did, and `width` the
+    length of each; `process` is the number among the processes of a distributed program, `processes` how many Pythons
+    the program had."""
 
     backend: str
     command: tuple[str, ...]
@@ -99,6 +100,7 @@ class Run:
     unreached: tuple[Unreached, ...] = ()
     process: int = 0
     processes: int = 1
+    start: float = 0.0
     width: float = 0.0
     steps: Steps | None = None
     refused: tuple[Refused, ...] = ()

@@ -248,7 +248,7 @@ class TestWrongRequests:
         write("a.py", GOOD)
         write("jaxlint.toml", '[[models.function]]\nnames = ["a.b"]\nreturn = "device"\n')
         said = jaxlint.error("check")
-        assert said.startswith("jaxlint: jaxlint.toml:1: ")
+        assert said.startswith("jaxlint: jaxlint.toml:3: ")
         assert "'return'" in said or '"return"' in said
 
     def test_options_are_not_abbreviated(self, jaxlint: Runner) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from confirming import ROOT, confirmed, environment
+from jaxlint.witness import virtual
 
 HOT = "import jax.numpy as jnp\n\nfor i in range(3):\n    print(float(jnp.ones(()) + i))\n"
 MAYBE = (
@@ -38,7 +39,9 @@ def test_a_confirmed_finding(tmp_path: Path) -> None:
     done = check(tmp_path, HOT, "--run", "python a.py")
     assert done.returncode == 1
     assert "[hot, confirmed]" in done.stdout
-    assert "asked through a stand-in, backend sentinel; 3 transfers in 3 runs, 12 bytes): Disallowed" in done.stdout
+    assert (
+        "asked through a stand-in, backend sentinel; 3 transfers in 3 judged runs, 12 bytes): Disallowed" in done.stdout
+    )
     assert done.stderr.splitlines()[-1] == "1 finding in 1 file (1 confirmed)"
     assert "1.0" not in done.stdout
 
@@ -91,9 +94,9 @@ def test_a_program_that_does_not_come_to_its_end(tmp_path: Path, end: str, words
     first, second = (finding["verdict"] for finding in json.loads(done.stdout)["findings"])
     # A process that is ended from outside tells its counts only as far as they had doubled.
     assert (first["status"], first["transfers"] == 3 or not end.startswith("raise")) == ("confirmed", True)
-    assert second["status"] == ("unreached" if "_exit" in end else "undecided")
-    assert says in done.stderr
-    assert second["status"] == "unreached" or says in second["message"]
+    assert second["status"] == "undecided"
+    assert says in second["message"]
+    assert (done.returncode, f"python a.py: error: {says}" in done.stderr) == (2, True)
 
 
 @pytest.mark.parametrize(
@@ -111,6 +114,36 @@ def test_wrong_requests_are_one_line(tmp_path: Path, words: tuple[str, ...], lin
     done = jaxlint(tmp_path, "check", "--isolated", *words, "a.py")
     assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1)
     assert done.stderr.startswith(f"jaxlint: {line}")
+
+
+@pytest.mark.skipif(virtual.why_not() is None, reason="the backend virtual can serve here")
+def test_a_backend_that_can_not_serve_is_said_and_sentinel_judges(tmp_path: Path) -> None:
+    done = check(tmp_path, HOT, "--run", "python a.py", "--backend", "virtual")
+    assert done.returncode == 2
+    assert "--backend virtual: error: virtual: " in done.stderr
+    assert "; sentinel judged instead" in done.stderr
+    assert "asked through a stand-in, backend sentinel; 3 transfers in 3 judged runs" in done.stdout
+
+
+def test_a_device_that_is_none_is_said_and_sentinel_judges(tmp_path: Path) -> None:
+    done = check(tmp_path, HOT, "--run", "JAX_PLATFORMS=cpu python a.py", "--backend", "device")
+    assert done.returncode == 2
+    line = "--backend device: error: device: the program's arrays are on the CPU; sentinel judged instead"
+    assert line in done.stderr
+    assert "backend sentinel; 3 transfers in 3 judged runs" in done.stdout
+
+
+def test_the_confirmed_alone_of_nothing_that_was_run(tmp_path: Path) -> None:
+    done = check(tmp_path, HOT, "--confirmed-only")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "--confirmed-only: nothing was run" in done.stderr.splitlines()[-1]
+
+
+def test_a_script_knows_itself_by_its_full_name(tmp_path: Path) -> None:
+    text = HOT + "import os\nopen(os.path.join(os.path.dirname(__file__), 'seen'), 'w').write(__file__)\n"
+    done = check(tmp_path, text, "--run", "python a.py")
+    assert "[hot, confirmed]" in done.stdout, done.stderr
+    assert (tmp_path / "seen").read_text() == str(tmp_path / "a.py")
 
 
 def test_a_notebook(tmp_path: Path) -> None:

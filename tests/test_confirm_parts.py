@@ -28,12 +28,12 @@ FLOAT = Finding(
 
 class TestCommands:
     def test_words_and_environment(self) -> None:
-        command = parse_command("A=1 B='x y' python train.py --name 'two words'", "/venv/bin/python", {})
+        command = parse_command("A=1 B='x y' python train.py --name 'two words'", lambda: "/venv/bin/python", {})
         assert command.words == ("/venv/bin/python", "train.py", "--name", "two words")
         assert command.environment == {"A": "1", "B": "x y"}
 
     def test_pytest_is_run_by_the_same_interpreter(self) -> None:
-        assert parse_command("pytest -x tests", "py", {}).words == ("py", "-m", "pytest", "-x", "tests")
+        assert parse_command("pytest -x tests", lambda: "py", {}).words == ("py", "-m", "pytest", "-x", "tests")
 
     @pytest.mark.parametrize(
         ("text", "says"),
@@ -41,12 +41,16 @@ class TestCommands:
             ("", "there is no command to run"),
             ("A=1", "there is no command to run"),
             ("python 'x", "no closing quotation"),
+            ("python a.py && echo", 'run without a shell, which "&&" is for'),
+            ("./plain.txt", '"./plain.txt" is not executable'),
             ("no-such-program-anywhere x", '"no-such-program-anywhere" was not found'),
         ],
     )
-    def test_what_can_not_be_run(self, text: str, says: str) -> None:
+    def test_what_can_not_be_run(self, text: str, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.chdir(tmp_path)
+        (tmp_path / "plain.txt").write_text("")
         with pytest.raises(UserError, match=says):
-            parse_command(text, "python", {})
+            parse_command(text, lambda: "python", {})
 
     @pytest.mark.parametrize(
         ("name", "text"),
@@ -73,7 +77,7 @@ class TestCommands:
     def run(self, folder: Path, code: str, timeout: float = 30.0) -> tuple[Ended, str]:
         (folder / "x.py").write_text(code)
         log = folder / "log.txt"
-        command = parse_command("python x.py", sys.executable, {})
+        command = parse_command("python x.py", lambda: sys.executable, {})
         ended = run(command, folder / "plan.json", log, folder=folder, timeout=timeout, tick=lambda: None)
         return ended, log.read_text()
 
@@ -161,7 +165,7 @@ def line(runs: int, transfers: int = 0, **more: object) -> dict[str, object]:
     crossings = {
         "device_to_host": {"transfers": transfers, "bytes": 4 * transfers, "evidence": "guard", "message": "Disallowed"}
     }
-    base = {"number": 0, "runs": runs, "explicit": 0, "raised": "", "said": ""}
+    base = {"number": 0, "runs": runs, "explicit": 0, "known": 0, "calls": 0, "deferred": 0, "raised": "", "said": ""}
     return {**base, "crossings": crossings if transfers else {}, **more}
 
 

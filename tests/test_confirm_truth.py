@@ -101,11 +101,8 @@ def row_verdicts(backend: str, folder: Path) -> Mapping[tuple[str, str], set[str
     owners: dict[str, dict[int, str]] = {}
     rows = guard_table.rows()
     for number, (text, owner) in enumerate(guard_table.programs(rows, ROWS_IN_A_PROGRAM)):
-        for library in LIBRARIES:
-            if importlib.util.find_spec(library) is None:
-                text = text.replace(
-                    f"import {', '.join(LIBRARIES)}", f"import {', '.join(LIBRARIES)}".replace(library, "sys")
-                )
+        installed = [library for library in LIBRARIES if importlib.util.find_spec(library)]
+        text = text.replace(f"import {', '.join(LIBRARIES)}", f"import {', '.join(['sys', *installed])}")
         calls = ", ".join(f"row_{row}" for row in dict.fromkeys(owner.values()))
         text += "\n\nlogging.basicConfig(level=logging.INFO)\n"
         text += f"for row in [{calls}]:\n    try:\n        row()\n    except BaseException as error:\n"

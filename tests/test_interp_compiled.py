@@ -2,7 +2,8 @@
 
 import pytest
 
-from snippets import check_marks, rows
+from jaxlint.sites import Confidence
+from snippets import PRELUDE, check, check_marks, rows
 
 COMPILED = {
     "a call": """
@@ -686,15 +687,6 @@ TRACED = {
         print(f(1.0, 2))  # d2h
         print(jax.remat(lambda x: x * 2)(1.0))  # d2h
     """,
-    "host data on one path": """
-        def f(flag):
-            batch = np.ones(3)
-            if flag:
-                batch = jnp.ones(3)
-            step(batch)  # h2d
-        f(True)
-        f(0)
-    """,
     "grad: what is not differentiated is uploaded": """
         @jax.jit
         def inner(w, x):
@@ -820,3 +812,8 @@ def test_compiled_callables(text: str) -> None:
 @pytest.mark.parametrize("text", rows(TRACED, TRACED_GAPS))
 def test_traced_bodies(text: str) -> None:
     check_marks(text)
+
+
+def test_host_data_on_one_of_two_paths_is_a_guess() -> None:
+    text = "def f(batch, flag):\n    if flag:\n        batch = jnp.ones(3)\n    step(batch)\n\nf(np.ones(3), len([]))\n"
+    assert [f.confidence for f in check(PRELUDE + text, Confidence.LOW).findings] == [Confidence.LOW]

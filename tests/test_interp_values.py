@@ -41,9 +41,9 @@ from jaxlint.interp.values import (
     join,
     join_all,
     of,
-    widen,
     without_none,
 )
+from jaxlint.interp.widening import widen
 from jaxlint.kinds import ARRAY, Kind
 
 KINDS = [Kind(number) for number in range(16)]
@@ -74,6 +74,17 @@ def _covers_object(big: Object, small: Object) -> bool:
             return element == UNKNOWN or all(covers(element, item) for item in ours)
         case Stream(element), Stream(ours):
             return element == UNKNOWN or covers(element, ours)
+        case Method(theirs, receiver), Method(ours, own):
+            return theirs == ours and covers(receiver, own)
+        case Partial(theirs, given, named), Partial(ours, own, own_named) if len(given) == len(own):
+            return (
+                covers(theirs, ours)
+                and all(covers(x, y) for x, y in zip(given, own, strict=True))
+                and [k for k, _ in named] == [k for k, _ in own_named]
+                and all(covers(x, y) for (_, x), (_, y) in zip(named, own_named, strict=True))
+            )
+        case Transformed(how, theirs, options, place), Transformed(how_, ours, options_, place_):
+            return (how, options, place) == (how_, options_, place_) and covers(theirs, ours)
         case _:
             return False
 

@@ -17,7 +17,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("cli",),
     ("commands",),
     ("check", "fix", "confirm", "trace", "report"),
-    ("inputs", "selection"),
+    ("inputs", "selection", "cache"),
     ("settings",),
     ("configuration", "records"),
     ("rulebook", "interp", "transfers", "statements"),

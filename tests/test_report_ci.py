@@ -27,7 +27,7 @@ def test_github_commands_are_escaped() -> None:
         "::notice title=jaxlint JT101,file=book.ipynb::book.ipynb:cell 3:1:7: JT101 m",
         "::notice title=jaxlint JT104,file=odd%2C 100%25%3A\\x1b[1m.py,line=1,endLine=1,col=11,endColumn=22"
         "::odd, 100%25:\\x1b[1m.py:1:11: JT104 float() of \\x1b[2J'名前', 100%25 <&> [confirmed (by the guard, "
-        "backend virtual; 20 transfers in 20 runs, 80 bytes): Disallowed device-to-host transfer]",
+        "backend virtual; 20 transfers in 20 judged runs, 80 bytes): Disallowed device-to-host transfer]",
         "::error title=jaxlint JT401,file=odd%2C 100%25%3A\\x1b[1m.py,line=2,endLine=2,col=5,endColumn=14"
         "::odd, 100%25:\\x1b[1m.py:2:5: JT401 if of a tracer",
         "::warning title=jaxlint JT501,file=odd%2C 100%25%3A\\x1b[1m.py,line=3,endLine=3,col=302,endColumn=310"

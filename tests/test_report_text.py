@@ -40,7 +40,7 @@ def test_text_of_everything() -> None:
         "  |\n"
         "1 | x = '名前', float(loss)  # \\x1b[31m\n"
         "  |             ^^^^^^^^^^^\n"
-        "  = confirmed (by the guard, backend virtual; 20 transfers in 20 runs, 80 bytes): "
+        "  = confirmed (by the guard, backend virtual; 20 transfers in 20 judged runs, 80 bytes): "
         "Disallowed device-to-host transfer\n"
         "  = fix: move it out of the loop"
     )

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from jaxlint.findings import Report, Status, Verdict
+from jaxlint.findings import Direction, Report, Status, Verdict
 from jaxlint.report import concise, formats, github, gitlab, junit, sarif, text
 from jaxlint.report.verdicts import in_words
 from jaxlint.settings import FORMATS
@@ -25,29 +25,29 @@ BOTH = Report((CONFIRMED, REFUTED), files=1)
     [
         (
             CONFIRMED.verdict,
-            "confirmed (by the guard, asked through a stand-in, backend sentinel; 200 transfers in 200 runs, 800 "
-            f"bytes): {REFUSED}",
+            "confirmed (by the guard, asked through a stand-in, backend sentinel; 200 transfers in 200 judged runs, "
+            f"800 bytes): {REFUSED}",
         ),
         (
             Verdict(Status.CONFIRMED, "guard", "device", 1, 1, 4, REFUSED),
-            f"confirmed (by the guard, backend device; 1 transfer in 1 run, 4 bytes): {REFUSED}",
+            f"confirmed (by the guard, backend device; 1 transfer in 1 judged run, 4 bytes): {REFUSED}",
         ),
         (
             Verdict(Status.CONFIRMED, "trace", "virtual", 2, 1, 0, "host-to-device transfer", (0, 1)),
-            "confirmed (seen while it ran, backend virtual; 1 transfer in 2 runs; processes 0, 1): "
+            "confirmed (seen while it ran, backend virtual; 1 transfer in 2 judged runs; processes 0, 1): "
             "host-to-device transfer",
         ),
         (
             Verdict(Status.CONFIRMED, "error", "sentinel", 1, message="TracerBoolConversionError: no"),
-            "confirmed (raised while it ran; 1 run): TracerBoolConversionError: no",
+            "confirmed (raised while it ran; 1 judged run): TracerBoolConversionError: no",
         ),
-        (REFUTED.verdict, "refuted (backend virtual; 3 runs): nothing was refused in 3 runs"),
+        (REFUTED.verdict, "refuted (backend virtual; 3 judged runs): nothing was refused in 3 runs"),
         (Verdict(Status.UNREACHED), "unreached"),
         (Verdict(Status.UNDECIDED, message="the time was up"), "undecided: the time was up"),
     ],
 )
 def test_a_verdict_in_words(verdict: Verdict, words: str) -> None:
-    assert in_words(verdict) == words
+    assert in_words(verdict, Direction.DEVICE_TO_HOST) == words
 
 
 @pytest.mark.parametrize("output_format", [name for name in FORMATS if name not in ("json", "concise")])
@@ -94,3 +94,8 @@ def test_sarif_lets_pass_what_was_refuted() -> None:
     assert ("kind" in first, first["level"]) == (False, "warning")
     assert (second["kind"], second["level"]) == ("pass", "none")
     assert first["properties"]["verdict"]["transfers"] == 200
+
+
+def test_only_fetches_are_asked_about_through_a_stand_in() -> None:
+    upload = Verdict(Status.CONFIRMED, "guard", "sentinel", 1, 1, 0, REFUSED)
+    assert "stand-in" not in in_words(upload, Direction.HOST_TO_DEVICE)

@@ -23,6 +23,9 @@ class Answer:
 
     runs: int = 0
     explicit: int = 0
+    known: int = 0
+    calls: int = 0
+    deferred: int = 0
     raised: str = ""
     said: str = ""
     backend: str = ""
@@ -78,11 +81,15 @@ class Answers:
     def _add_mark(self, answer: Answer, seen: Mapping[str, object], backend: str, process: int | None) -> None:
         match seen:
             case {
-                "runs": int(runs), "explicit": int(explicit), "raised": str(raised), "said": str(said),
-                "crossings": dict(crossings),
+                "runs": int(runs), "explicit": int(explicit), "known": int(known), "raised": str(raised),
+                "calls": int(calls), "deferred": int(deferred),
+                "said": str(said), "crossings": dict(crossings),
             }:  # fmt: skip
                 answer.runs += runs
                 answer.explicit += explicit
+                answer.known += known
+                answer.calls += calls
+                answer.deferred += deferred
                 answer.backend = answer.backend or backend
                 if raised and not answer.raised:
                     answer.raised, answer.said = raised, said

@@ -18,6 +18,7 @@ from jaxlint import witness
 from jaxlint.errors import UserError
 from jaxlint.witness.plan import VARIABLE
 
+SHELL = ("&&", "||", "|", ";", "&", ">", ">>", "<", "2>", "2>&1")
 PYTHONS = ("python", "python3", "python.exe")
 # A command that was told to end gets this long before its group is killed.
 GRACE_SECONDS = 3.0
@@ -32,6 +33,11 @@ class Command:
     words: tuple[str, ...]
     shown: str
     environment: Mapping[str, str]
+
+    @property
+    def interpreter(self) -> str:
+        """The Python that the command is, or nothing where it is another program."""
+        return self.words[0] if Path(self.words[0]).name.startswith("python") else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,35 +60,45 @@ class Ended:
         return ""
 
 
-def parse_command(text: str, python: str, notebooks: Mapping[str, Path]) -> Command:
-    """``VAR=1 python train.py --steps 3`` as words, split as a shell would but run without one. `python` stands for the
-    command's own ``python``. A notebook as the first word is run as the program that its cells make: `notebooks` holds
-    that file by the notebook's real path. UserError where there is nothing to run."""
+def parse_command(text: str, python: Callable[[], str], notebooks: Mapping[str, Path], place: str = "--run") -> Command:
+    """``VAR=1 python train.py --steps 3`` as words, split as a shell would but run without one. `python` tells the
+    interpreter for the command's own ``python``. A notebook as the first word is run as the program that its cells
+    make: `notebooks` holds that file by the notebook's real path. `place` is where the text stands. UserError where
+    there is nothing to run."""
     try:
         words = shlex.split(text)
     except ValueError as error:
-        raise UserError(f'--run "{text}": {str(error).lower()}') from None
+        raise UserError(f'{place} "{text}": {str(error).lower()}') from None
+    for word in words:
+        if word in SHELL:
+            raise UserError(
+                f'{place} "{text}": run without a shell, which "{word}" is for: give two commands, or a script'
+            )
     environment = {}
     while words and "=" in words[0] and words[0].split("=", 1)[0].isidentifier():
         name, _, value = words.pop(0).partition("=")
         environment[name] = value
     if not words:
-        raise UserError(f'--run "{text}": there is no command to run')
+        raise UserError(f'{place} "{text}": there is no command to run')
     if words[0].endswith(".ipynb"):
         program = notebooks.get(os.path.realpath(words[0]))
         if program is None:
-            raise UserError(f'--run "{text}": this notebook is not among the files that are checked: name it there too')
+            raise UserError(
+                f'{place} "{text}": this notebook is not among the files that are checked: name it there too'
+            )
         # What a kernel would import from: the folder of the notebook.
         folder = str(Path(words[0]).absolute().parent)
         environment["PYTHONPATH"] = os.pathsep.join(filter(None, (folder, os.environ.get("PYTHONPATH"))))
-        words[:1] = [python, str(program)]
+        words[:1] = [python(), str(program)]
     elif words[0] in PYTHONS:
-        words[0] = python
+        words[0] = python()
     elif words[0] in ("pytest", "py.test"):
         # The command of that name may belong to another environment than the one that has jax.
-        words[:1] = [python, "-m", "pytest"]
+        words[:1] = [python(), "-m", "pytest"]
     elif shutil.which(words[0], path=environment.get("PATH")) is None:
-        raise UserError(f'--run "{text}": "{words[0]}" was not found: name a program, for example "python train.py"')
+        if os.path.isfile(words[0]):
+            raise UserError(f'{place} "{text}": "{words[0]}" is not executable: run it by python')
+        raise UserError(f'{place} "{text}": "{words[0]}" was not found: name a program, for example "python train.py"')
     return Command(tuple(words), text, environment)
 
 
@@ -115,6 +131,8 @@ def find_python(wanted: str, asking: str = "--confirm") -> str:
         found = shutil.which(wanted)
         if found is None:
             raise UserError(f'confirm.python: "{wanted}" was not found')
+        if not _has_jax(found):
+            raise UserError(f'confirm.python: "{wanted}" has no JAX, or can not be started: pip install jax there')
         return found
     on_path = shutil.which("python") or shutil.which("python3")
     for candidate in dict.fromkeys(filter(None, (on_path, sys.executable))):
@@ -122,7 +140,7 @@ def find_python(wanted: str, asking: str = "--confirm") -> str:
             return candidate
     raise UserError(
         f"{asking} needs JAX in the Python that runs the program, and neither the `python` of the path nor "
-        "jaxlint's own has it: pip install 'jaxlint[confirm]', or set [tool.jaxlint.confirm] python"
+        "jaxlint's own has it: pip install jax there, or set [tool.jaxlint.confirm] python"
     )
 
 
@@ -179,13 +197,16 @@ def _end_group(process: "subprocess.Popen[bytes]") -> None:
             subprocess.run(["taskkill", "/F", "/T", "/PID", str(process.pid)], capture_output=True, check=False)
         process.wait()
         return
-    if _signal_group(process.pid, signal.SIGTERM):
-        deadline = time.monotonic() + GRACE_SECONDS
-        while time.monotonic() < deadline and _signal_group(process.pid, 0):
-            process.poll()
-            threading.Event().wait(POLL_SECONDS / 2)
+    try:
+        if _signal_group(process.pid, signal.SIGTERM):
+            deadline = time.monotonic() + GRACE_SECONDS
+            while time.monotonic() < deadline and _signal_group(process.pid, 0):
+                process.poll()
+                threading.Event().wait(POLL_SECONDS / 2)
+    finally:
+        # Also when the user has no patience left.
         _signal_group(process.pid, signal.SIGKILL)
-    process.wait()
+        process.wait()
 
 
 def _signal_group(group: int, number: int) -> bool:
@@ -197,12 +218,14 @@ def _signal_group(group: int, number: int) -> bool:
     return True
 
 
-def log_tail(log: Path, lines: int) -> Sequence[str]:
-    """The last lines of a log, for the user."""
+def log_tail(log: Path, lines: int | None) -> Sequence[str]:
+    """The last lines of a log, for the user; None: all of it."""
     try:
         with log.open("rb") as file:
-            file.seek(0, os.SEEK_END)
-            file.seek(max(0, file.tell() - 8192))
-            return file.read().decode("utf-8", "replace").splitlines()[-lines:]
+            if lines is not None:
+                file.seek(0, os.SEEK_END)
+                file.seek(max(0, file.tell() - 8192))
+            found = file.read().decode("utf-8", "replace").splitlines()
+            return found if lines is None else found[-lines:]
     except OSError:
         return ()

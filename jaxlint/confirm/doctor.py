@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+import sys
 from pathlib import Path
 
 from jaxlint import witness
@@ -16,7 +17,13 @@ ORDER = ("device", "virtual", "sentinel")
 
 def examine(python: str) -> tuple[str, bool]:
     """The lines to print, and whether any backend can serve. UserError where the interpreter can not be asked."""
-    python = find_python(python)
+    try:
+        python = find_python(python)
+    except UserError:
+        if python:
+            raise
+        # It will say itself what it lacks.
+        python = sys.executable
     command = [python, str(Path(witness.__file__).resolve().parent), "doctor", str(cache_folder())]
     try:
         done = subprocess.run(

@@ -1,12 +1,15 @@
 """The one door: a report and what to run in, the same report with verdicts out."""
 
+import functools
 import os
 import shutil
 import signal
 import tempfile
+import threading
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from jaxlint.confirm.answers import Answers
@@ -14,57 +17,88 @@ from jaxlint.confirm.commands import Command, Ended, find_python, log_tail, own_
 from jaxlint.confirm.marking import Marking, Source, mark
 from jaxlint.confirm.probing import probed
 from jaxlint.confirm.verdicts import verdict
-from jaxlint.findings import Report
+from jaxlint.errors import UserError
+from jaxlint.findings import FileError, Report
 from jaxlint.rulebook import Rule
 from jaxlint.settings import Confirm
 from jaxlint.source.notebooks import Notebook
 from jaxlint.witness.plan import Plan, write_plan
 
 CRASHES = tuple(-getattr(signal, name) for name in ("SIGSEGV", "SIGABRT", "SIGBUS", "SIGILL") if hasattr(signal, name))
+ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 TAIL = 12
 LOOK_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
+class Request:
+    """What is to be run: the choices, the folder to run in, where the commands were written, and whether all that they
+    print is wanted. `locations` are the checked files by shown path, `notebooks` the programs of those that are
+    notebooks. `announce` is told each command as it starts, `progress` the current command, the number of places with
+    an answer and that of all."""
+
+    choices: Confirm
+    folder: Path
+    place: str
+    verbose: bool
+    locations: Mapping[str, Path]
+    notebooks: Mapping[str, Notebook]
+    announce: Callable[[str], None]
+    progress: Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
 class Execution:
-    """A report with verdicts, and what is to be said of the runs, for standard error."""
+    """A report with verdicts (and an error for each command that failed), and remarks for standard error."""
 
     report: Report
     remarks: tuple[str, ...]
 
 
-def confirm(
-    report: Report,
-    rules: Mapping[str, Rule],
-    locations: Mapping[str, Path],
-    notebooks: Mapping[str, Notebook],
-    choices: Confirm,
-    *,
-    folder: Path,
-    progress: Callable[[str, int, int], None],
-) -> Execution:
-    """Runs what is to be run in `folder` and gives each finding its verdict. `locations` are the checked files by shown
-    path, `notebooks` the programs of those that are notebooks. `progress` is told the current command, the number of
-    places with an answer and the number of all."""
-    with tempfile.TemporaryDirectory(prefix="jaxlint-", ignore_cleanup_errors=True) as temporary:
-        sources = {path: Source(location) for path, location in locations.items()}
-        sources |= {path: _program(notebook, Path(temporary), path) for path, notebook in notebooks.items()}
+def confirm(report: Report, rules: Mapping[str, Rule], request: Request) -> Execution:
+    """Runs what is to be run and gives each finding its verdict."""
+    with tempfile.TemporaryDirectory(prefix="jaxlint-", ignore_cleanup_errors=True) as temporary, _ended_in_order():
+        sources = {path: Source(location) for path, location in request.locations.items()}
+        sources |= {path: _program(found, Path(temporary), path) for path, found in request.notebooks.items()}
         marking = mark(report.findings, rules, sources)
         if not marking.files:
             return Execution(_judged(report, marking, Answers(), ""), ())
-        python = find_python(choices.python)
-        texts = choices.run or tuple(filter(None, (own_suite(folder),)))
-        programs = {os.path.realpath(locations[path]): sources[path].location for path in notebooks}
-        commands = [parse_command(text, python, programs) for text in texts]
-        remarks = [] if commands else ["nothing was run: name a program by --run, for example --run 'python train.py'"]
-        session = _Session(marking, choices, folder, Path(temporary), progress)
-        troubles = [session.run(command, remarks) for command in commands]
-        trouble = next(filter(None, troubles), "")
-        judged = _judged(report, marking, session.answers, trouble)
-        judged = replace(
-            judged, findings=probed(judged.findings, python, session.probe_backend, rules, Path(temporary))
-        )
-    return Execution(judged, tuple(remarks))
+        python = functools.cache(lambda: find_python(request.choices.python))
+        texts = request.choices.run or tuple(filter(None, (own_suite(request.folder),)))
+        programs = {os.path.realpath(request.locations[path]): sources[path].location for path in request.notebooks}
+        commands = [parse_command(text, python, programs, request.place) for text in texts]
+        session = _Session(marking, request, Path(temporary))
+        if not commands:
+            session.remarks.append("nothing was run: name a program by --run, for example --run 'python train.py'")
+        troubles = [session.run(command) for command in commands]
+        judged = _judged(report, marking, session.answers, next(filter(None, troubles), ""))
+        asked = next((command.interpreter for command in commands if command.interpreter), "")
+        try:
+            findings = probed(judged.findings, asked or python(), session.probe_backend, rules, Path(temporary))
+        except UserError:
+            if not commands:
+                raise
+            findings = judged.findings
+    judged = replace(judged, findings=findings, errors=(*judged.errors, *session.errors))
+    return Execution(judged, tuple(session.remarks))
+
+
+@contextmanager
+def _ended_in_order() -> Iterator[None]:
+    """While commands run, being told to end is an exception: their processes and files go first."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def end(number: int, frame: object) -> None:
+        raise SystemExit(128 + number)
+
+    before = {number: signal.signal(number, end) for number in ENDING}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _program(notebook: Notebook, folder: Path, path: str) -> Source:
@@ -75,74 +109,94 @@ def _program(notebook: Notebook, folder: Path, path: str) -> Source:
     return Source(location, {cell.number: cell.first_line for cell in notebook.cells})
 
 
+@dataclass(slots=True)
+class _Run:
+    """One run of a command: how it ended, what the witness told, and where that and the output are."""
+
+    ended: Ended
+    answers: Answers
+    log: Path
+    records: Path
+
+
+@dataclass(slots=True)
 class _Session:
     """The runs of one call: their plans and records lie in a temporary folder."""
 
-    def __init__(
-        self,
-        marking: Marking,
-        choices: Confirm,
-        folder: Path,
-        temporary: Path,
-        progress: Callable[[str, int, int], None],
-    ) -> None:
-        self.marking, self.choices, self.folder, self.temporary = marking, choices, folder, temporary
-        self.progress = progress
-        self.answers = Answers()
-        self.number = self.decided = 0
-        self.looked = 0.0
+    marking: Marking
+    request: Request
+    temporary: Path
+    answers: Answers = field(default_factory=Answers)
+    remarks: list[str] = field(default_factory=list)
+    errors: list[FileError] = field(default_factory=list)
+    number: int = 0
+    decided: int = 0
+    looked: float = 0.0
 
-    def run(self, command: Command, remarks: list[str]) -> str:
+    def run(self, command: Command) -> str:
         """Runs one command; what kept it from its end, or nothing."""
-        ended, answers, log, records = self._run(command, self.choices.backend)
-        if ended.status in CRASHES and "virtual" in answers.backends and self.choices.backend == "auto":
-            remarks.append(f"`{command.shown}` crashed on the backend virtual: it was run again with sentinel")
-            ended, answers, log, records = self._run(command, "sentinel")
-        self.answers.read(records)
-        trouble = ended.trouble or (f"the program raised {answers.crashed}" if answers.crashed else "")
-        if not answers.processes:
-            remarks.append(
-                f"`{command.shown}`: no Python of it could be watched (one started with -I, -E or -S cannot)"
-            )
-        if ended.status or ended.timed_out:
-            what = trouble or f"it ended with status {ended.status}"
-            remarks.append(f"`{command.shown}`: {what}; its last lines:")
-            remarks.extend(f"  {line}" for line in log_tail(log, TAIL))
-        for name, told in answers.backends.items():
-            remarks.append(f"`{command.shown}`: judged by the backend {name} (jax {told.get('jax')})")
+        self.request.announce(command.shown)
+        wanted = self.request.choices.backend
+        done = self._run(command, wanted)
+        if done.ended.status in CRASHES and "virtual" in done.answers.backends and wanted == "auto":
+            self.remarks.append(f"`{command.shown}` crashed on the backend virtual: it was run again with sentinel")
+            done = self._run(command, "sentinel")
+        self.answers.read(done.records)
+        raised = done.answers.crashed
+        trouble = done.ended.trouble or (f"the program raised {raised}" if raised else "")
+        if not trouble and done.ended.status:
+            trouble = f"it ended with status {done.ended.status}"
+        if self.request.verbose:
+            self.remarks.extend(log_tail(done.log, None))
+        if trouble:
+            self._fail(command.shown, trouble)
+            if not self.request.verbose:
+                self.remarks.append(f"the last lines of `{command.shown}`:")
+                self.remarks.extend(f"  {line}" for line in log_tail(done.log, TAIL))
+        elif not done.answers.processes:
+            self._fail(command.shown, "it started no Python that could be watched (one with -I, -E or -S can not be)")
+        for name, told in done.answers.backends.items():
+            self.remarks.append(f"`{command.shown}`: judged by the backend {name} (jax {told.get('jax')})")
+            if wanted not in ("auto", name):
+                self._fail(f"--backend {wanted}", f"{told.get('reason') or 'it did not serve'}; {name} judged instead")
         return trouble
+
+    def _fail(self, what: str, message: str) -> None:
+        error = FileError(what, message)
+        if error not in self.errors:
+            self.errors.append(error)
 
     @property
     def probe_backend(self) -> str:
         """The backend for operation probes: the one that judged the runs, else the one that always serves."""
-        return next(iter(self.answers.backends), self.choices.backend if self.choices.backend != "auto" else "sentinel")
+        wanted = self.request.choices.backend
+        return next(iter(self.answers.backends), wanted if wanted != "auto" else "sentinel")
 
-    def _run(self, command: Command, backend: str) -> tuple[Ended, Answers, Path, Path]:
+    def _run(self, command: Command, backend: str) -> _Run:
         self.number += 1
         records = self.temporary / f"run-{self.number}"
         records.mkdir()
         plan, log = self.temporary / f"plan-{self.number}.json", self.temporary / f"log-{self.number}.txt"
-        write_plan(
-            Plan(self.marking.files, self.marking.digests, str(records), str(cache_folder()), backend), str(plan)
-        )
-        total = len({number for _, number in self.marking.of_finding.values()})
+        marking = self.marking
+        write_plan(Plan(marking.files, marking.digests, str(records), str(cache_folder()), backend), str(plan))
+        total = len({number for _, number in marking.of_finding.values()})
         environment = {**command.environment}
-        if self.choices.plugin:
-            environment["JAXLINT_PLUGIN"] = str((self.folder / self.choices.plugin).absolute())
+        if self.request.choices.plugin:
+            environment["JAXLINT_PLUGIN"] = str((self.request.folder / self.request.choices.plugin).absolute())
         ended = run(
             replace(command, environment=environment),
             plan,
             log,
-            folder=self.folder,
-            timeout=self.choices.timeout,
-            tick=lambda: self.progress(command.shown, self._decided(records), total),
+            folder=self.request.folder,
+            timeout=self.request.choices.timeout,
+            tick=lambda: self.request.progress(command.shown, self._decided(records), total),
         )
         answers = Answers()
         answers.read(records)
         for left in records.glob("stderr-*"):
             with log.open("ab") as file, left.open("rb") as kept:
                 shutil.copyfileobj(kept, file)
-        return ended, answers, log, records
+        return _Run(ended, answers, log, records)
 
     def _decided(self, records: Path) -> int:
         """How many places have an answer by now; looked up once a second."""

@@ -3,6 +3,7 @@
 from jaxlint.confirm.answers import Answer, Answers
 from jaxlint.confirm.marking import Marking, is_decidable
 from jaxlint.findings import Finding, Status, Verdict
+from jaxlint.sites import Heat
 
 NOT_EXECUTED = "a misuse of the guard is judged by reading, not by running"
 NO_FILE = "only files can be run, and this is none"
@@ -52,15 +53,22 @@ def _seen(finding: Finding, answer: Answer) -> Verdict:
         )
     crossing = answer.crossings.get(str(finding.direction))
     if crossing is None:
+        if answer.deferred:
+            return Verdict(Status.UNDECIDED, None, answer.backend, message="what is begun here runs elsewhere")
+        if answer.runs and answer.calls > answer.runs and finding.heat is Heat.PERIODIC:
+            message = f"nothing was refused in {answer.runs} of {answer.calls} runs, and it may happen in the others"
+            return Verdict(Status.UNDECIDED, None, answer.backend, answer.runs, message=message)
         if not answer.runs:
             return Verdict(Status.UNDECIDED, None, answer.backend, message="it ran, but could not be judged there")
-        explicit = "; what crossed here was asked for by name" if answer.explicit else ""
+        why = "; what crossed here was asked for by name" if answer.explicit else ""
+        if answer.known and not answer.explicit:
+            why = "; what was read here had been fetched before"
         return Verdict(
             Status.REFUTED,
             None,
             answer.backend,
             answer.runs,
-            message=f"nothing was refused in {answer.runs} {'run' if answer.runs == 1 else 'runs'}{explicit}",
+            message=f"nothing was refused in {answer.runs} {'run' if answer.runs == 1 else 'runs'}{why}",
             processes=processes,
         )
     return Verdict(

@@ -59,6 +59,9 @@ def bind(
         if p.kind in {"positional", "keyword"} and p.name not in bound:
             if spread is not None and p.kind == "positional":
                 bound[p.name] = spread
+            elif open_keywords and double is not None and p.default is not None:
+                # Keywords of unknown names go where such are collected, not to a setting of this name.
+                bound[p.name] = _default(frame, info, function, p)
             elif open_keywords:
                 default = _default(frame, info, function, p)
                 bound[p.name] = join(default, leftovers.get(ANY, UNKNOWN)) if p.default else UNKNOWN

@@ -72,7 +72,22 @@ def call(frame: Frame, node: cst.CSTNode, callee: Value, arguments: Arguments) -
         out = join(out, Value(Kind.NUMPY, unknown=True))
     if callee.unknown and not callee.kind:
         out = join(out, _asked_for(arguments))
-    return out
+    return _doubted(out, frame.origin(node, "one of many functions")) if len(callee.objects) > MANY_CALLEES else out
+
+
+MANY_CALLEES = 4
+"""Where more functions than these may be called, what only some of them return is no more than a guess."""
+
+
+def _doubted(value: Value, origin: Origin, depth: int = 2) -> Value:
+    objects: set[Object] = set()
+    for obj in value.objects:
+        if isinstance(obj, Tuple) and depth:
+            obj = Tuple(tuple(_doubted(v, origin, depth - 1) for v in obj.items))
+        objects.add(obj)
+    before = value.origin
+    mixed = value.kind & ARRAY and not value.kind.must_be(ARRAY)
+    return replace(value, objects=frozenset(objects), origin=_guessed(before or origin) if mixed else before)
 
 
 def _asked_for(arguments: Arguments) -> Value:

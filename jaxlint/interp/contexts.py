@@ -5,13 +5,8 @@ from dataclasses import replace
 from jaxlint.interp.engine import MAX_CONSTANT_CONTEXTS, MAX_CONTEXTS, MAX_DECORATED, MAX_TRACED_CONTEXTS, Engine, Mode
 from jaxlint.interp.program import FunctionInfo
 from jaxlint.interp.states import Activation
-from jaxlint.interp.values import (
-    NOTHING,
-    Function,
-    Value,
-    join,
-    widen,
-)
+from jaxlint.interp.values import NOTHING, Function, Value, join
+from jaxlint.interp.widening import widen
 
 
 def context_of(

@@ -35,7 +35,7 @@ MAX_DEPTH = 24
 MAX_CONTEXTS = 8
 MAX_CONSTANT_CONTEXTS = 5
 """So many contexts of a function may differ in the literals that it is called with."""
-MAX_DECORATED = 200
+MAX_DECORATED = 64
 """A decorator gets a context for each function that it is put above: it hands on one of them, not all."""
 MAX_TRACED_CONTEXTS = 4
 """In traced code only the tracer rules look on; fewer contexts tell them enough."""

@@ -19,8 +19,8 @@ from jaxlint.interp.values import (
     Value,
     join,
     join_all,
-    widen,
 )
+from jaxlint.interp.widening import widen
 from jaxlint.kinds import Kind
 
 ANY = "*"

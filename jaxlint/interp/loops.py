@@ -14,15 +14,8 @@ from jaxlint.interp.iteration import has_few_turns, iterated, loop_pace
 from jaxlint.interp.narrowing import narrow
 from jaxlint.interp.program import bind, children
 from jaxlint.interp.scopes import assign_name
-from jaxlint.interp.values import (
-    PYTHON,
-    UNKNOWN,
-    Mapping,
-    Moved,
-    Value,
-    widen,
-    without_constant,
-)
+from jaxlint.interp.values import PYTHON, UNKNOWN, Mapping, Moved, Value
+from jaxlint.interp.widening import widen, without_constant
 from jaxlint.kinds import Kind
 
 MAX_TURNS = 6

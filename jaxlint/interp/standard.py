@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import libcst as cst
 
-from jaxlint.interp import effects, guards
+from jaxlint.interp import effects
 from jaxlint.interp.assignment import set_attribute
 from jaxlint.interp.calls import call_with
 from jaxlint.interp.engine import Argument, Call, Frame, Mode, handler
@@ -24,16 +24,10 @@ from jaxlint.interp.values import (
     Class,
     Function,
     Instance,
-    Library,
     LibraryObject,
     Mapping,
-    Method,
-    Partial,
-    Property,
     Sequence,
     Stream,
-    Super,
-    Transformed,
     Tuple,
     Value,
     constant,
@@ -295,121 +289,6 @@ def _setattr(call: Call) -> Value:
     if name is not None and name.const and isinstance(name.const[0], str):
         set_attribute(call.frame, call.node, call.argument(0) or UNKNOWN, name.const[0], call.argument(2) or UNKNOWN)
     return NONE
-
-
-@handler("super")
-def _super(call: Call) -> Value:
-    frame: Frame | None = call.frame
-    while frame is not None and frame.receiver is None:
-        frame = frame.caller if frame.info is None or frame.info.enclosing_class is None else None
-    if frame is None or frame.receiver is None or frame.info is None:
-        return UNKNOWN
-    for cls, record in call.engine.classes.items():
-        if cls.place == frame.info.enclosing_class and record.module is frame.module:
-            return of(Super(cls, frame.receiver))
-    return UNKNOWN
-
-
-@handler("property", "cached_property")
-def _property(call: Call) -> Value:
-    function = call.argument(0, "fget") or UNKNOWN
-    if "cached" in call.name:
-        _memoise(call, function)
-    return of(Property(function, "cached" if "cached" in call.name else "property"))
-
-
-@handler("property_setter")
-def _property_setter(call: Call) -> Value:
-    """``@x.setter``: the same property, which now may be assigned to."""
-    setter = call.given(0)
-    objects = (call.receiver or UNKNOWN).objects
-    if not call.name.endswith("setter"):
-        return call.receiver or UNKNOWN
-    return of(*(replace(o, setter=setter) if isinstance(o, Property) else o for o in objects))
-
-
-@handler("staticmethod")
-def _staticmethod(call: Call) -> Value:
-    return of(Property(call.argument(0) or UNKNOWN, "static"))
-
-
-@handler("classmethod")
-def _classmethod(call: Call) -> Value:
-    return of(Property(call.argument(0) or UNKNOWN, "class"))
-
-
-@handler("partial")
-def _partial(call: Call) -> Value:
-    function = call.argument(0)
-    if function is None:
-        return UNKNOWN
-    leading = tuple(a.value for a in call.arguments[1:] if a.keyword is None and not a.star)
-    keywords = tuple((a.keyword, a.value) for a in call.arguments if a.keyword is not None)
-    return of(Partial(function, leading, keywords))
-
-
-@handler("identity_decorator")
-def _identity_decorator(call: Call) -> Value:
-    """Decorators that hand on their function (wraps, typechecked, lru_cache with its arguments given later)."""
-    function = call.argument(0)
-    if function is None or not any(isinstance(o, Function | Method | Property) for o in function.objects):
-        return of(LibraryObject("functools.decorator"))
-    return function
-
-
-@handler("decorator_factory")
-def _decorator_factory(call: Call) -> Value:
-    """Decorators that are called first: ``@wraps(f)``, ``@beartype(conf=...)``."""
-    return of(LibraryObject("functools.decorator"))
-
-
-@handler("hand_on")
-def _hand_on(call: Call) -> Value:
-    """A decorator that hands on what it decorates; of anything else nothing is known."""
-    value = call.given(0)
-    kept = frozenset(o for o in value.objects if isinstance(o, _DECORATED))
-    return replace(value, kind=Kind(0), objects=kept) if kept else UNKNOWN
-
-
-_DECORATED = (Class, Function, LibraryObject, Method, Partial, Property, Transformed)
-
-
-@handler("cache")
-def _cache(call: Call) -> Value:
-    function = call.argument(0)
-    if function is None or not function.objects or function.const:
-        return of(Library("functools.cache"))
-    _memoise(call, function)
-    return function
-
-
-def _memoise(call: Call, function: Value) -> None:
-    call.engine.memoised.update(o.place for o in function.objects if isinstance(o, Function))
-
-
-@handler("contextmanager")
-def _contextmanager(call: Call) -> Value:
-    return of(Partial(of(Library("contextlib.enter")), (call.argument(0) or UNKNOWN,), ()))
-
-
-@handler("context_enter")
-def _context_enter(call: Call) -> Value:
-    function = call.given(0)
-    for obj in function.objects:
-        if isinstance(obj, Function):
-            call.engine.managers.setdefault(obj.place, ())
-    stream = call.engine.call(call.frame, call.node, function, list(call.arguments[1:]))
-    return of(LibraryObject("contextlib.manager", (stream, function)))
-
-
-@handler("enter_context")
-def _enter_context(call: Call) -> Value:
-    value = call.argument(0) or UNKNOWN
-    guards.entered(call.frame, call.node, value)
-    for obj in value.objects:
-        if isinstance(obj, LibraryObject) and obj.name == "contextlib.manager":
-            return element_of(call.engine.heap, obj.parts[0])
-    return value
 
 
 @handler("operator")

@@ -12,8 +12,8 @@ from jaxlint.interp.values import (
     Origin,
     Value,
 )
-from jaxlint.kinds import Kind
-from jaxlint.sites import Operation
+from jaxlint.kinds import ARRAY, Kind
+from jaxlint.sites import Confidence, Operation
 
 
 def any_tracer(frame: Frame, values: Sequence[Value]) -> bool:
@@ -37,7 +37,8 @@ def upload_sites(call: Call, arguments: Sequence[Argument]) -> None:
     if hosts:
         operands = [(Value(Kind.NUMPY, origin=_host_origin(frame, a.value)), a.node) for a in hosts]
         found = [v for a in hosts for v in leaves(frame.engine.heap, a.value) if v.kind & Kind.NUMPY]
-        sure = max(effects.sureness(v, Kind.NUMPY) for v in found)
+        # What may as well be on the device already is worth a word to those who ask for guesses.
+        sure = max(Confidence.LOW if v.kind & ARRAY else effects.sureness(v, Kind.NUMPY) for v in found)
         constant_ = all(devices.invariant(frame, a.node) for a in hosts)
         operation = Operation.CONSTANT_CALL if constant_ else Operation.COMPILED_CALL
         effects.record(frame, call.node, operation, callee_text(call), operands, confidence=sure)

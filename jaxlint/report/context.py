@@ -78,7 +78,11 @@ def place(path: str, line: int | None, column: int | None, cell: int | None = No
 
 def full_message(finding: Finding) -> str:
     """The message, with what the runtime pass says of it."""
-    return finding.message if finding.verdict is None else f"{finding.message} [{in_words(finding.verdict)}]"
+    return (
+        finding.message
+        if finding.verdict is None
+        else f"{finding.message} [{in_words(finding.verdict, finding.direction)}]"
+    )
 
 
 def heat_word(finding: Finding) -> str:

@@ -7,8 +7,14 @@ from jaxlint.transfers import VERSION, Run, Transfer
 
 
 def render(run: Run) -> str:
-    """One object."""
-    return json.dumps(as_data(run), indent=1) + "\n"
+    """One object, with a line for each of its parts and each transfer."""
+    parts = []
+    for name, value in as_data(run).items():
+        text = json.dumps(value)
+        if isinstance(value, list) and value and isinstance(value[0], dict):
+            text = "[\n  " + ",\n  ".join(map(json.dumps, value)) + "\n ]"
+        parts.append(f" {json.dumps(name)}: {text}")
+    return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
 def as_data(run: Run) -> dict[str, object]:
@@ -32,7 +38,8 @@ def as_data(run: Run) -> dict[str, object]:
         "missed": list(run.missed),
         "unreached": [{"code": row.code, "path": row.path, "line": row.line} for row in run.unreached],
         "steps": steps,
-        "width": run.width,
+        "start": round(run.start, 6),
+        "width": round(run.width, 9),
     }
 
 

@@ -6,6 +6,7 @@ beside this module.
 
 import html
 import json
+import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from jaxlint.report.run_json import as_data
 from jaxlint.transfers import Run
 
 TEMPLATE = Path(__file__).with_name("run_page.html")
+PLACE = re.compile(r"\{\{(title|data)\}\}")
 # A file that is longer is shown around its transfers alone, and so are all where the sources are larger together.
 LONGEST, LARGEST = 1500, 500_000
 AROUND = 6
@@ -37,11 +39,8 @@ def render(run: Run, lines: Lines) -> str:
         for row in run.refused
     ]
     data["files"] = list(_files(run, lines))
-    title = html.escape(" ".join(run.command))
-    # A function for the second: what is put in is no pattern.
-    page = TEMPLATE.read_text("utf-8").replace("{{title}}", title, 1)
-    before, _, after = page.partition("{{data}}")
-    return before + in_script(data) + after
+    parts = {"title": html.escape(" ".join(run.command)), "data": in_script(data)}
+    return PLACE.sub(lambda match: parts[match[1]], TEMPLATE.read_text("utf-8"))
 
 
 def in_script(data: object) -> str:

@@ -34,7 +34,7 @@ def _block(finding: Finding, context: Context) -> Iterator[str]:
     for note in finding.notes:
         yield f"{gutter} = {place(note.path, note.line, note.column, note.cell)}: {escape(note.message)}"
     if finding.verdict is not None:
-        yield f"{gutter} = {escape(in_words(finding.verdict))}"
+        yield f"{gutter} = {escape(in_words(finding.verdict, finding.direction))}"
     if finding.fix is not None:
         yield f"{gutter} = fix: {escape(finding.fix.description)}"
 

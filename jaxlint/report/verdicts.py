@@ -1,6 +1,6 @@
 """A verdict in words, as every format says it."""
 
-from jaxlint.findings import Finding, Status, Verdict
+from jaxlint.findings import Direction, Finding, Status, Verdict
 
 # How the backend that asks by a stand-in is to be named with the guard's word: the guard did not see the user's array.
 STAND_IN = "sentinel"
@@ -11,17 +11,18 @@ def is_refuted(finding: Finding) -> bool:
     return finding.verdict is not None and finding.verdict.status is Status.REFUTED
 
 
-def in_words(verdict: Verdict) -> str:
-    """One line: the status, what it rests on, how often, and the guard's own words or the reason."""
-    basis = "; ".join(filter(None, (_evidence(verdict), _counts(verdict), _processes(verdict))))
+def in_words(verdict: Verdict, direction: Direction | None) -> str:
+    """One line: the status, what it rests on, how often, and the guard's own words or the reason. `direction` is the
+    finding's: only fetches are asked about through a stand-in."""
+    basis = "; ".join(filter(None, (_evidence(verdict, direction), _counts(verdict), _processes(verdict))))
     head = f"{verdict.status}{f' ({basis})' if basis else ''}"
     return f"{head}: {verdict.message}" if verdict.message else head
 
 
-def _evidence(verdict: Verdict) -> str:
+def _evidence(verdict: Verdict, direction: Direction | None) -> str:
     backend = verdict.backend or ""
     match verdict.evidence:
-        case "guard" if backend == STAND_IN:
+        case "guard" if backend == STAND_IN and direction is Direction.DEVICE_TO_HOST:
             return f"by the guard, asked through a stand-in, backend {backend}"
         case "guard":
             return f"by the guard, backend {backend}"
@@ -35,7 +36,7 @@ def _evidence(verdict: Verdict) -> str:
 def _counts(verdict: Verdict) -> str:
     if not verdict.runs:
         return ""
-    runs = f"{verdict.runs} run{'' if verdict.runs == 1 else 's'}"
+    runs = f"{verdict.runs} judged run{'' if verdict.runs == 1 else 's'}"
     if not verdict.transfers:
         return runs
     size = f", {verdict.bytes} bytes" if verdict.bytes else ""

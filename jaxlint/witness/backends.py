@@ -132,6 +132,7 @@ class Backends:
         self.name = self.reason = ""
         self.distrust: str | None = None
         self.checked = False
+        self.open_again: Callable[[], None] | None = None
         # Told of the plugin's table before jax has it, and after `sentinel` was installed.
         self.on_table: Callable[[plugin.Table], None] | None = None
         self.on_sentinel: Callable[[], None] = lambda: None
@@ -143,7 +144,7 @@ class Backends:
 
         self.serve(any("device_to_device" in mark.directions for file in self.plan.files.values() for mark in file))
         marks.guard = guard = Guard(self.plan.records)
-        open_doors(marks, guard, self.is_trusted)
+        self.open_again = open_doors(marks, guard, self.is_trusted)
         self.tell()
 
     def serve(self, offer_devices: bool) -> None:
@@ -196,6 +197,8 @@ class Backends:
         self.reason = f"{self.name}: {reason}"
         self.name = SENTINEL
         self._install_sentinel()
+        if self.open_again is not None:
+            self.open_again()
         self.tell()
 
     def _install_sentinel(self) -> None:

@@ -7,10 +7,12 @@ Laid over the doors of whatever backend serves. A fetch at a marked operation is
 import functools
 import threading
 from collections.abc import Callable, Sequence
+from types import TracebackType
 from typing import Any
 
 from .guard import Guard
-from .marks import JUDGED_FIRST, Entry, Marks
+from .marks import JUDGED_FIRST, Entry, Marks, position
+from .unseen import HERE, NAME, passed_over, release, unseen
 
 DIRECTION = "device_to_host"
 FETCHES = ("_single_device_array_to_np_array_did_copy", "_to_np_array_did_copy", "_single_device_array_to_np_array")
@@ -20,14 +22,25 @@ class _State(threading.local):
     inside = False
 
 
-def open_doors(marks: Marks, guard: Guard, trusted: Callable[[], bool]) -> None:
+def open_doors(marks: Marks, guard: Guard, trusted: Callable[[], bool]) -> Callable[[], None]:
     """Lays the watch over the doors. `trusted` is asked before the first judgement: false if the guard of this process
-    does not refuse what it must."""
-    from jax._src import lib, traceback_util
+    does not refuse what it must. What is given back lays it anew over doors that a backend has replaced since."""
+    from jax._src import source_info_util, traceback_util
 
-    traceback_util.register_exclusion(__file__)
+    for path in (HERE, NAME):
+        traceback_util.register_exclusion(path)
+        source_info_util.register_exclusion(path)
+    _keep_places(traceback_util)
     doors = _Doors(marks, guard, trusted)
-    array: Any = guard.array
+    _lay_over(doors)
+    _watch_tracers(marks)
+    return lambda: _lay_over(doors)
+
+
+def _lay_over(doors: "_Doors") -> None:
+    from jax._src import lib
+
+    array: Any = doors.guard.array
     value = vars(array)["_value"]
     array._value = property(doors.over(value.fget))
     for name in (*FETCHES, "copy_to_host_async"):
@@ -38,7 +51,6 @@ def open_doors(marks: Marks, guard: Guard, trusted: Callable[[], bool]) -> None:
         if hasattr(module, "batched_copy_to_host_async"):
             module.batched_copy_to_host_async = doors.over_many(module.batched_copy_to_host_async)
     _watch_callbacks(doors)
-    _watch_tracers(marks)
 
 
 class _Doors:
@@ -48,30 +60,34 @@ class _Doors:
     def over(self, original: Callable[[Any], Any]) -> Callable[[Any], Any]:
         """A door for one array."""
 
+        @unseen
         def fetch(array: Any) -> Any:
-            return self.judge(lambda: original(array), (array,))
+            return self.judge(functools.partial(original, array), (array,))
 
         return fetch
 
     def over_many(self, original: Callable[[Any], Any]) -> Callable[[Any], Any]:
         """The door for several arrays at once."""
 
+        @unseen
         def copy(arrays: Sequence[Any]) -> Any:
-            return self.judge(lambda: original(arrays), arrays)
+            return self.judge(functools.partial(original, arrays), arrays)
 
         return copy
 
     def over_call(self, original: Callable[..., Any]) -> Callable[..., Any]:
         """The door of a callback: what it is given is fetched."""
 
+        @unseen
         def call(*arguments: Any, **parameters: Any) -> Any:
             arrays = [argument for argument in arguments if self.guard.is_array(argument)]
             if not arrays:
                 return original(*arguments, **parameters)
-            return self.judge(lambda: original(*arguments, **parameters), arrays)
+            return self.judge(functools.partial(original, *arguments, **parameters), arrays)
 
         return call
 
+    @passed_over
     def judge(self, fetch: Callable[[], Any], arrays: Sequence[Any]) -> Any:
         """The fetch, tried under the guard first if a marked operation asks for it."""
         if self.state.inside:
@@ -85,6 +101,7 @@ class _Doors:
         finally:
             self.state.inside = False
 
+    @passed_over
     def tried(self, entry: Entry, fetch: Callable[[], Any], arrays: Sequence[Any]) -> Any:
         fresh = [array for array in arrays if self.guard.is_array(array) and array._npy_value is None]
         crossing = entry.seen.crossings.get(DIRECTION)
@@ -101,13 +118,17 @@ class _Doors:
             refusal = self.guard.refusal(error)
             if refusal is None or refusal.direction != DIRECTION:
                 raise
+            release(error)
             size = sum(int(array.nbytes) for array in fresh)
             self.marks.transferred(entry.seen, "guard", refusal, size)
-            # A level of the program's own may refuse it now as well: then that is what the program gets.
-            return fetch()
-        if fresh:
-            self.marks.passed_explicitly(entry.seen)
-        return result
+        else:
+            if fresh:
+                self.marks.passed_explicitly(entry.seen)
+            else:
+                entry.seen.known += 1
+            return result
+        # A level of the program's own may refuse it now as well: then that is what the program gets.
+        return fetch()
 
 
 def _watch_callbacks(doors: _Doors) -> None:
@@ -130,8 +151,11 @@ def _watch_callbacks(doors: _Doors) -> None:
 
 
 def _watch_tracers(marks: Marks) -> None:
-    from jax._src import core
+    from jax._src import core, errors
 
+    for kind in vars(errors).values():
+        if isinstance(kind, type) and issubclass(kind, Exception):
+            _watch_making(kind, marks)
     for name, tracers_of in (
         ("escaped_tracer_error", lambda args: args[:1]),
         ("leaked_tracer_error", lambda args: args[2]),
@@ -153,3 +177,44 @@ def _watch_tracers(marks: Marks) -> None:
             return original(tracer, *rest)
 
         setattr(core.Tracer, name, formatted)
+
+
+def _keep_places(util: Any) -> None:
+    """jax shows a frame where it ended: for one whose statement holds marks that is what was added to it."""
+    original = util.filter_traceback
+
+    def filter_traceback(trace: TracebackType) -> TracebackType | None:
+        filtered: TracebackType | None = original(trace)
+        shown, raised = [], {}
+        entry: TracebackType | None = trace
+        while entry is not None:
+            raised[entry.tb_frame] = entry.tb_lasti
+            entry = entry.tb_next
+        entry = filtered
+        while entry is not None:
+            shown.append(entry)
+            entry = entry.tb_next
+        made = None
+        for entry in reversed(shown):
+            frame, instruction = entry.tb_frame, entry.tb_lasti
+            if not position(frame.f_code, instruction)[0]:
+                instruction = raised.get(frame, instruction)
+            made = TracebackType(made, frame, instruction, entry.tb_lineno)
+        return made
+
+    util.filter_traceback = filter_traceback
+
+
+def _watch_making(kind: Any, marks: Marks) -> None:
+    """Errors of one class tell the marks that they are made: some end operations in frames without a handler."""
+    original = vars(kind).get("__init__")
+    if original is None:
+        return
+
+    @unseen
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+        original(self, *args, **kwargs)
+        if type(self) is kind:
+            marks.made_error(kind, str(self.args[0]) if self.args else "")
+
+    kind.__init__ = functools.wraps(original)(__init__)

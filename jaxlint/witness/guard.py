@@ -4,6 +4,7 @@ Made when jax has been imported; importing this module imports nothing of jax.
 """
 
 import re
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -11,14 +12,15 @@ from typing import Any
 
 from .log import Capture, Logged
 from .plan import Mark
+from .unseen import CHAIN, passed_over, release
 
 REFUSAL = re.compile(
     r"(?:[A-Z_]+: )?Disallowed (?P<direction>host-to-device|device-to-host|device-to-device) transfer[^\n]*"
 )
 TRACER_TEXT = re.compile(r"concrete values|Tracer|Traced<")
 DIRECTIONS = ("host_to_device", "device_to_device", "device_to_host")
-# A chain of causes longer than this is not followed.
-CHAIN = 16
+# Functions of jax that call the program's, or print.
+CALLING = ("jax._src.debugging", "jax._src.callback")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +33,17 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """An attempt under the guard: refused (the guard's words), or done (with the result), or neither: it raised."""
+    """An attempt under the guard: refused (the guard's words), or done (with the result)."""
 
     refusal: Refusal | None = None
     done: bool = False
     result: Any = None
+
+
+class _Thread(threading.local):
+    """How many operations are watched in this thread, one within the other."""
+
+    watching = 0
 
 
 class Watching:
@@ -44,10 +52,14 @@ class Watching:
     def __init__(self, guard: "Guard", mark: Mark, levels: ExitStack) -> None:
         self.guard, self.mark, self.levels = guard, mark, levels
 
-    def leave(self) -> tuple[Refusal, ...]:
-        """Gives the thread its level back; what the guard logged of the mark's directions."""
+    def leave(self) -> tuple[Refusal, ...] | None:
+        """Gives the thread its level back; what the guard logged of the mark's directions, None if that is not to be
+        read here."""
         self.levels.close()
+        self.guard.thread.watching -= 1
         lines = self.guard.capture.leave()
+        if not lines and not self.guard.can_read():
+            return None
         return tuple(
             Refusal(line.direction, f"{line.direction.replace('_', '-')} transfer: {line.what}".rstrip(": "))
             for line in lines
@@ -60,20 +72,34 @@ class Guard:
 
     def __init__(self, folder: str) -> None:
         import jax
+        from jax._src import xla_bridge
         from jax._src.array import ArrayImpl
+        from jax._src.core import Tracer
         from jax._src.lib import guard_lib
 
-        self.jax, self.array, self.library = jax, ArrayImpl, guard_lib
+        self.jax, self.array, self.tracer, self.library = jax, ArrayImpl, Tracer, guard_lib
+        self.bridge = xla_bridge
         levels = guard_lib.TransferGuardLevel
         self.silent = {None, levels.ALLOW, levels.LOG}
+        self.logging = {levels.LOG, levels.LOG_EXPLICIT}
         self.strictest, self.allowing = levels.DISALLOW_EXPLICIT, levels.ALLOW
         self.compiled: type = type(jax.jit(len))
         self.capture = Capture(folder)
+        self.thread = _Thread()
         self.reads_log: bool | None = None
+
+    def forget(self) -> None:
+        """After a fork: the child watches nothing."""
+        self.capture.forget()
+        self.thread = _Thread()
 
     def is_array(self, value: object) -> bool:
         """True for a device array, not for a tracer."""
         return isinstance(value, self.array)
+
+    def is_tracer(self, value: object) -> bool:
+        """True for what stands for a value while jax traces."""
+        return issubclass(type(value), self.tracer)
 
     def level(self, direction: str) -> object:
         """The level of this thread in a direction: its own, else the process's."""
@@ -105,32 +131,44 @@ class Guard:
         guard = getattr(self.jax, f"transfer_guard_{direction}")
         levels.enter_context(guard(f"{level}_explicit" if explicit else level))
 
+    @passed_over
     def attempt(self, mark: Mark, call: Callable[[], Any]) -> Tried:
         """Calls under the guard of the mark's directions, fetches apart, which the doors judge. What it raises besides
-        a refusal is dropped: the call is made again by the program and raises there."""
+        a refusal is the program's: what ran before it was raised has run."""
         directions = [direction for direction in mark.directions if direction != "device_to_host"]
         try:
             with self.refuse(directions, mark.explicit):
                 return Tried(done=True, result=call())
         except Exception as error:
             refusal = self.refusal(error)
-            return Tried(refusal if refusal is not None and refusal.direction in directions else None)
+            if refusal is None or refusal.direction not in directions:
+                raise
+            release(error)
+            return Tried(refusal)
 
     def watch(self, mark: Mark) -> Watching | None:
         """Lets the guard log the mark's transfers in this thread; None where that can not be read."""
-        if self.reads_log is None:
-            self.reads_log = self._reads_log()
-        if not self.reads_log:
+        if self.reads_log is False:
             return None
         levels = ExitStack()
+        # Within another watched operation the level is that one's.
+        asked = [name for name in DIRECTIONS if not self.thread.watching and self.level(name) in self.logging]
         try:
-            self.capture.enter()
+            self.capture.enter(asked)
         except OSError:
             return None
+        self.thread.watching += 1
         for direction in mark.directions:
             if direction != "device_to_host" and self.is_open(direction):
                 self.enter(levels, direction, "log", mark.explicit)
         return Watching(self, mark, levels)
+
+    def can_read(self) -> bool:
+        """True if what the guard logs is seen here. Not asked before the program has arrays: until then nothing is
+        logged, and jax must not start sooner than it would."""
+        if self.reads_log is None and self.bridge.backends_are_initialized():
+            self.reads_log = self._reads_log()
+        return self.reads_log is not False
 
     def _reads_log(self) -> bool:
         import numpy
@@ -141,9 +179,8 @@ class Guard:
             return False
         lines: tuple[Logged, ...] = ()
         try:
-            with self.jax.transfer_guard_host_to_device("log"):
-                # A compiled call: every version of jax guards its arguments.
-                self.jax.jit(lambda x: x)(numpy.zeros(1, numpy.float32))
+            with self.jax.transfer_guard_host_to_device("log_explicit"):
+                self.jax.device_put(numpy.zeros(1, numpy.float32))
         finally:
             lines = self.capture.leave()
         return bool(lines)
@@ -176,29 +213,58 @@ class Guard:
         text = error.args[0] if error.args else None
         return text.strip().split("\n", 1)[0] if type(text) is str else ""
 
-    def is_repeatable(self, function: object, args: tuple[object, ...], kwargs: Mapping[str, object]) -> bool:
-        """True if calling twice does what calling once does: a compiled function that needs no tracing now, a function
-        of jax that is given no function, an operator between arrays and numbers."""
+    def is_repeatable(self, function: object) -> bool:
+        """True if calling twice does what calling once does, as far as the function tells: a compiled one that has been
+        traced (see `form`), or one of jax that calls none of the program's by itself."""
         if isinstance(function, self.compiled):
-            wrapped = getattr(function, "__wrapped__", None)
-            if not _of_jax(wrapped):
+            if not _of_jax(getattr(function, "__wrapped__", None)):
                 size = getattr(function, "_cache_size", None)
                 return callable(size) and bool(size())
-        elif getattr(function, "__module__", None) in ("_operator", "operator"):
-            return any(self.is_array(arg) for arg in args) and all(_is_plain(arg) or self.is_array(arg) for arg in args)
         elif not (_of_jax(function) or self.is_array(getattr(function, "__self__", None))):
             return False
-        return not any(_is_function(value) for value in (*args, *kwargs.values()))
+        return getattr(function, "__module__", None) not in CALLING
+
+    def is_harmless(self, args: tuple[object, ...], kwargs: Mapping[str, object]) -> bool:
+        """True for arguments that run nothing of the program's when they are read: arrays, numbers, texts, types, and
+        what holds such."""
+        try:
+            leaves = self.jax.tree_util.tree_leaves((args, kwargs))
+        except Exception:  # what can not be taken apart is not known
+            return False
+        return all(self.is_array(leaf) or _is_plain(leaf) for leaf in leaves)
+
+    def is_arithmetic(self, operands: tuple[object, ...]) -> bool:
+        """True for operands that are arrays and numbers, an array of the device among them."""
+        return any(map(self.is_array, operands)) and all(_is_plain(value) or self.is_array(value) for value in operands)
+
+    def form(self, function: object, args: tuple[object, ...], kwargs: Mapping[str, object]) -> object:
+        """What the trace of a compiled function depends on: in a form that was called before it needs none. jax's own
+        functions compile too, and one that is refused at first stays slow."""
+        leaves, structure = self.jax.tree_util.tree_flatten((args, kwargs))
+        known = getattr(function, "_jit_info", None)
+        has_static = known is None or bool(known.static_argnums or known.static_argnames)
+        try:
+            return hash((id(function), structure, tuple(_form(leaf, has_static) for leaf in leaves)))
+        except Exception:  # what cannot be told apart is never taken for known
+            return object()
+
+
+def _form(leaf: object, has_static: bool) -> object:
+    shape, dtype = getattr(leaf, "shape", None), getattr(leaf, "dtype", None)
+    if dtype is not None:
+        return type(leaf), shape, dtype, getattr(leaf, "weak_type", False)
+    return (type(leaf), leaf) if has_static else type(leaf)
 
 
 def _of_jax(function: object) -> bool:
-    module = getattr(function, "__module__", None)
+    # By its code where it has some: `functools.wraps` lends a function of the program's the name of another's module.
+    module = getattr(function, "__globals__", {}).get("__name__") or getattr(function, "__module__", None)
     return type(module) is str and (module == "jax" or module.startswith(("jax.", "jaxlib.")))
 
 
-def _is_function(value: object) -> bool:
-    return callable(value) and not isinstance(value, type)
-
-
 def _is_plain(value: object) -> bool:
-    return isinstance(value, (int, float, complex)) or type(value).__module__ == "numpy"
+    kind = type(value)
+    if kind in (int, float, complex, bool, str, bytes) or kind.__module__ == "numpy":
+        return True
+    module = value.__module__ if isinstance(value, type) else "" if callable(value) else kind.__module__
+    return module.partition(".")[0] in ("jax", "jaxlib", "numpy", "ml_dtypes", "builtins")

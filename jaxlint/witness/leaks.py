@@ -22,7 +22,7 @@ class Leaks:
         self.pending: dict[int, int] = {}
         self.noted: dict[int, int] = {}
         self.looks: dict[int, int] = {}
-        self.lock = threading.Lock()
+        self.lock = threading.RLock()
 
     def note(self, number: int, value: object) -> None:
         """The tracers in a value that is about to be stored at a mark."""

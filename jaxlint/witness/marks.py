@@ -4,7 +4,8 @@ Only the doors (`doors`) and `attempt` touch the guard, and only while a marked 
 there is nothing to ask, and a mark merely counts.
 
 A mark that an exception ended has no `end`. It is told by its frame: whoever reads the list believes an entry only if
-its frame is still running, and `raised` drops those that are over.
+its frame is still running, and `raised` drops those that are over. Where the program has no frame left to call (it
+recursed to the limit), a mark is passed over.
 """
 
 import builtins
@@ -12,36 +13,51 @@ import functools
 import operator
 import sys
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from types import CodeType, FrameType
 from typing import Any
 
 from . import rewrite
-from .guard import Guard, Refusal, Watching
+from .guard import Guard, Refusal, Tried, Watching
 from .leaks import Leaks
 from .plan import Mark, Plan
 from .records import Crossing, Recorder, Seen
+from .unseen import passed_over, release, unseen
 
-# Judged at each of the first runs, then at those whose number is a power of two: an attempt costs far more than a run.
-JUDGED_FIRST = 16
+# Judged at each of the first runs, then at those whose number is a power of two: a refusal costs far more than a run.
+# While nothing is refused the attempt costs little, and what happens now and then is to be met.
+JUDGED_FIRST, JUDGED_CLEAN = 16, 1024
 # Beside the classes of jax.errors, what a mark may look for of tracers.
 FORMATTED, LEAKED = "formatted", "leaked"
+# What is to become of a call: counted (there is no guard yet), watched, or neither.
+COUNTED, WATCHED, PASSED = "counted", "watched", "passed"
 
 
 class Entry:
-    """A marked operation that runs: the mark, the frame that it runs in, and the reading of the guard's log, if any."""
+    """A marked operation that runs: the mark, the frame that it runs in, the reading of the guard's log, if any, the
+    form of the operands of a call, an error of tracers that was made meanwhile, and for the subject of a `match` the
+    numbers of its patterns' marks."""
 
-    __slots__ = ("code", "frame", "mark", "seen", "watching")
+    __slots__ = ("code", "deferred", "error", "form", "frame", "mark", "patterns", "seen", "transfers", "watching")
 
     def __init__(self, mark: Mark, seen: Seen, frame: FrameType) -> None:
         # No reference to the frame: it would keep the user's variables alive.
         self.mark, self.seen, self.frame, self.code = mark, seen, id(frame), frame.f_code
+        self.transfers, self.deferred = _transfers(seen), False
         self.watching: Watching | None = None
+        self.form: object = None
+        self.error: tuple[str, str] | None = None
+        self.patterns: tuple[int, ...] = ()
 
 
 class _Thread(threading.local):
     def __init__(self) -> None:
         self.entries: list[Entry] = []
+        # What becomes of the calls whose arguments are being evaluated, by mark.
+        self.chosen: dict[int, object] = {}
+        # The list is at work: marks of a signal's handler, a finaliser or a tracer of the program's are passed over.
+        self.busy = False
 
 
 class Marks:
@@ -65,24 +81,31 @@ class Marks:
     def install(self) -> None:
         """Puts the functions that instrumented code calls among the builtins."""
         functions: Mapping[str, object] = {
-            rewrite.BEGIN: self.begin, rewrite.ALSO: self.also,
-            rewrite.OPEN: self.open, rewrite.END: self.end, rewrite.TRUTH: self.truth,
-            rewrite.ATTEMPT: self.attempt, rewrite.RAISED: self.raised, rewrite.OPERATOR: operator,
-            rewrite.FORMAT: format, "__jaxlint_repr__": repr, "__jaxlint_str__": str, "__jaxlint_ascii__": ascii,
+            rewrite.BEGIN: self.begin, rewrite.ALSO: self.also, rewrite.OPEN: self.open, rewrite.END: self.end,
+            rewrite.LATER: self.later,
+            rewrite.TRUTH: self.truth, rewrite.MATCH: self.match, rewrite.CHOOSE: self.choose, rewrite.HAND: self.hand,
+            rewrite.ATTEMPT: self.attempt, rewrite.RAISED: self.raised, rewrite.HOLD: self.hold,
+            rewrite.OPERATOR: operator,
         }  # fmt: skip
         for name, value in functions.items():
             setattr(builtins, name, value)
 
     def begin(self, number: int, value: Any, /) -> Any:
         """The operation of a mark is next; `value` is its last operand and is given back."""
-        self._begin(self._enter(number, sys._getframe(1)), value)
+        try:
+            self._begin(self._enter(number, sys._getframe(1)), value)
+        except RecursionError:
+            return value
         return value
 
     def also(self, number: int, value: Any, /) -> Any:
         """As `begin`, for a further mark of the operation that was begun just now."""
-        entry = Entry(self.marks[number], self.seen[number], sys._getframe(1))
-        self.thread.entries.append(entry)
-        self._begin(entry, value)
+        try:
+            entry = Entry(self.marks[number], self.seen[number], sys._getframe(1))
+            self.thread.entries.append(entry)
+            self._begin(entry, value)
+        except RecursionError:
+            return value
         return value
 
     def _begin(self, entry: Entry, value: object) -> None:
@@ -96,79 +119,184 @@ class Marks:
 
     def open(self, number: int, value: Any, /) -> Any:
         """As `begin`, for the first step of an operation that is counted at its second."""
-        self._enter(number, sys._getframe(1))
+        try:
+            self._enter(number, sys._getframe(1))
+        except RecursionError:
+            return value
         return value
 
     def end(self, number: int, value: Any, /) -> Any:
         """The operation of a mark is over; `value` is its result and is given back."""
+        try:
+            entry = self._over(number, id(sys._getframe(1)))
+            if entry is None:
+                return value
+            if entry.form is not None:
+                entry.seen.forms.add(entry.form)
+            if (entry.deferred or _is_deferred(value)) and entry.transfers == _transfers(entry.seen):
+                # It has not run yet, and where it will nobody sees that it was asked for here.
+                entry.seen.runs -= 1
+                entry.seen.deferred += 1
+        except RecursionError:
+            return value
+        return value
+
+    def later(self, number: int, value: Any, /) -> Any:
+        """As `end`, for what may take its steps later, but before the statement is over: that ends it."""
         entries = self.thread.entries
-        while entries:
-            entry = entries.pop()
-            if entry.watching is not None:
-                self._unwatch(entry)
-            if entry.mark.number == number:
-                if _is_lazy(value):
-                    # Its steps are taken when somebody asks for them: the mark holds until the frame meets another.
-                    entries.append(entry)
-                break
+        if not _is_lazy(value) or not entries or entries[-1].mark.number != number:
+            return self.end(number, value)
+        entries[-1].deferred = True
         return value
 
     def truth(self, number: int, value: Any, /) -> Any:
         """The truth of `value` is asked for next. It is asked here first: then the array is fetched, and asking again
         costs nothing. What has no truth says so where the program asks. Gives `value` back."""
-        frame = sys._getframe(1)
-        entry = self._enter(number, frame)
-        self._count(entry.seen)
-        if self.guard is None or not self.guard.is_array(value):
-            # The entry stays: if the truth of a tracer raises, `raised` finds it.
-            return value
         try:
-            bool(value)
-        except Exception:  # the program will meet it again, in its own frame
+            entry = self._enter(number, sys._getframe(1))
+            self._count(entry.seen)
+            if self.guard is not None and (self.guard.is_array(value) or self.guard.is_tracer(value)):
+                bool(value)
+        except RecursionError:
             return value
-        finally:
-            self.end(number, None)
+        except Exception as error:  # the program will meet it again, in its own frame
+            self._raised_at(entry, error)
+            release(error)
+        self._over(number, id(sys._getframe(1)))
         return value
 
-    def attempt(self, number: int, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Callable[[], Any]:
-        """The function is called next. If that can be repeated it is tried here, under the guard; what is given back
-        yields the result, or calls the function where the program stands."""
-        entry = self._enter(number, sys._getframe(1))
-        guard, seen = self.guard, entry.seen
-        if not callable(function):
+    def match(self, numbers: tuple[int, ...], value: Any, /) -> Any:
+        """What a ``match`` compares with its patterns, each of which has a mark, or what a test compares; is given
+        back. Only the first is sure to be compared."""
+        try:
+            entry = self._enter(numbers[0], sys._getframe(1))
+            entry.patterns = numbers
+            self._count(entry.seen)
+        except RecursionError:
+            return value
+        return value
+
+    def hold(self, number: int, /) -> "Held":
+        """Lies on the stack of a frame that has no handler: where that is left, so is the mark."""
+        return Held(self, number, id(sys._getframe(1)))
+
+    def left(self, number: int, frame: int) -> None:
+        """The frame is left, or the operation of the mark was over before."""
+        entry = self._over(number, frame) if self.thread.entries else None
+        if entry is not None:
+            self._tell_error(entry)
+
+    def choose(self, number: int, function: Any, is_last: bool, /) -> Any:
+        """The function is called when its arguments are evaluated; is given back, or what tries it under the guard
+        first if calling twice can do what calling once does. `is_last`: there are no arguments."""
+        chosen, tries = COUNTED, False
+        try:
+            if self.guard is not None:
+                seen = self.seen[number]
+                chosen = PASSED
+                if self._is_due(seen):
+                    tries = self.guard.is_repeatable(function)
+                    chosen = PASSED if tries else WATCHED
+            self.thread.chosen[number] = chosen
+            if is_last:
+                self._hand(number, sys._getframe(1))
+        except RecursionError:
             return function
-        call = functools.partial(function, *args, **kwargs)
-        if guard is None:
-            self._count(seen)
+        return Trial(self, number, function) if tries else function
+
+    def hand(self, number: int, value: Any, /) -> Any:
+        """As `begin`, for the last argument of what `choose` gave."""
+        try:
+            self._hand(number, sys._getframe(1))
+        except RecursionError:
+            return value
+        return value
+
+    def _hand(self, number: int, frame: FrameType) -> None:
+        entry = self._enter(number, frame)
+        chosen = self.thread.chosen.pop(number, PASSED)
+        if chosen is COUNTED:
+            self._count(entry.seen)
+        elif chosen is WATCHED:
+            self._watch_now(entry)
+
+    def attempt(self, number: int, function: Callable[..., Any], /, *args: Any) -> Callable[[], Any]:
+        """A function of `operator` is called next. If that can be repeated it is tried here, under the guard; what is
+        given back yields the result, or calls the function where the program stands."""
+        try:
+            call = functools.partial(function, *args)
+        except RecursionError as error:
+            error.__traceback__ = None
+            raise
+        try:
+            entry = self._enter(number, sys._getframe(1))
+            if self.guard is None:
+                self._count(entry.seen)
+                return call
+            if not self._is_due(entry.seen):
+                return call
+            form = self.guard.form(function, args, {}) if self.guard.is_arithmetic(args) else None
+            if form is None or form not in entry.seen.forms:
+                entry.form = form
+                self._watch_now(entry)
+                return call
+            tried = self.tried(entry.seen, self.marks[number], call)
+        except Exception:  # the program meets it again, where it stands
             return call
-        if not self._is_due(seen):
-            return call
-        if not guard.is_repeatable(function, args, kwargs):
-            self._watch(entry)
-            return call
-        tried = guard.attempt(entry.mark, call)
+        return (lambda: tried.result) if tried.done else call
+
+    @passed_over
+    def tried(self, seen: Seen, mark: Mark, call: Callable[[], Any]) -> Tried:
+        """The call, tried under the guard and counted."""
+        assert self.guard is not None
+        tried: Tried = self.guard.attempt(mark, call)
         self._count(seen)
         if tried.refusal is not None:
             self.transferred(seen, "guard", tried.refusal)
-        if tried.done:
-            return lambda: tried.result
-        return call
+        return tried
+
+    @passed_over
+    def call(self, number: int, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A call that `choose` wanted tried, now that its arguments are known."""
+        guard, entries = self.guard, self.thread.entries
+        entry = entries[-1] if entries and entries[-1].mark.number == number else None
+        if guard is not None and entry is not None:
+            form = guard.form(function, args, kwargs)
+            if not guard.is_harmless(args, kwargs):
+                self._watch_now(entry)
+            elif form not in entry.seen.forms:
+                # It may be traced now, and what it does then must be done once.
+                entry.form = form
+                self._watch_now(entry)
+            else:
+                tried = self.tried(entry.seen, entry.mark, functools.partial(function, *args, **kwargs))
+                if tried.done:
+                    return tried.result
+        return function(*args, **kwargs)
 
     def raised(self) -> None:
         """An exception leaves the statement that holds marks: drops those that it ended."""
-        error, frame = sys.exc_info()[1], sys._getframe(1)
-        running = _running(frame.f_back)
         entries = self.thread.entries
+        if not entries and not self.raising:
+            return
+        error, frame = sys.exc_info()[1], sys._getframe(1)
         top: Entry | None = None
-        while entries and (entries[-1].frame, entries[-1].code) not in running:
-            entry = entries.pop()
-            if entry.watching is not None:
-                self._unwatch(entry)
-            if entry.frame == id(frame) and top is None:
-                top = entry
+        if self.thread.busy:
+            return
+        self.thread.busy = True
+        try:
+            while entries and not _runs(entries[-1], frame.f_back):
+                entry = entries.pop()
+                self._drop(entry)
+                if entry.frame == id(frame) and top is None:
+                    top = entry
+                else:
+                    self._tell_error(entry)
+        finally:
+            self.thread.busy = False
         if error is None or self.guard is None:
             return
-        if top is not None and self._raised_at(top, error):
+        if top is not None and not top.patterns and self._raised_at(top, error):
             return
         self._raised_around(frame, error)
 
@@ -177,10 +305,27 @@ class Marks:
         entries = self.thread.entries
         if not entries:
             return None
-        running = _running(sys._getframe(1))
+        frame = sys._getframe(1)
         for entry in reversed(entries):
-            if direction in entry.mark.directions and (entry.frame, entry.code) in running:
-                return entry
+            if direction in entry.mark.directions and _runs(entry, frame):
+                found = self._pattern(entry, frame) if entry.patterns else entry
+                if found is not None:
+                    return found
+        return None
+
+    def _pattern(self, entry: Entry, frame: FrameType | None) -> Entry | None:
+        """The entry of the pattern that is compared now, by the place where its frame stands."""
+        while frame is not None and id(frame) != entry.frame:
+            frame = frame.f_back
+        if frame is None:
+            return None
+        line, _, column, _ = position(frame.f_code, frame.f_lasti)
+        for number in entry.patterns:
+            place = self.places[number]
+            if place[:2] <= (line, column) < place[2:]:
+                if number != entry.mark.number:
+                    self._count(self.seen[number])
+                return Entry(self.marks[number], self.seen[number], frame)
         return None
 
     def transferred(self, seen: Seen, evidence: str, what: Refusal, size: int = 0) -> None:
@@ -190,7 +335,7 @@ class Marks:
         crossing.bytes += size
         if not crossing.evidence or (crossing.evidence == "trace" and evidence == "guard"):
             crossing.evidence, crossing.message = evidence, what.message
-            crossing.thread = threading.current_thread().name
+            crossing.thread = _thread_name()
             self.recorder.tell_seen(seen)
 
     def passed_explicitly(self, seen: Seen) -> None:
@@ -201,48 +346,88 @@ class Marks:
         """In a forked child nothing of the parent's runs."""
         self.thread = _Thread()
         if self.guard is not None:
-            self.guard.capture.forget()
+            self.guard.forget()
 
     def finish(self) -> None:
         """At the end of the process: the last word on each mark, and which process of a distributed program this is."""
         distributed = sys.modules.get("jax._src.distributed")
-        if distributed is not None and distributed.global_state.process_id:
+        if distributed is not None and (distributed.global_state.num_processes or 1) > 1:
             self.recorder.tell(process=distributed.global_state.process_id)
         uncaught: type[BaseException] | None = getattr(sys, "last_type", None)
         if uncaught is not None and "_pytest" not in sys.modules:
             self.recorder.tell(crashed=uncaught.__name__)
         self._settle_leaks()
+        if self.guard is not None:
+            self.guard.capture.tidy()
         self.recorder.tell_all()
 
     def _enter(self, number: int, frame: FrameType) -> Entry:
-        entries = self.thread.entries
-        if entries and entries[-1].frame == id(frame):
-            # In one frame operations do not overlap: that one was ended by an exception that nobody told of.
-            self.end(entries[-1].mark.number, None)
-        entry = Entry(self.marks[number], self.seen[number], frame)
-        entries.append(entry)
+        thread, entry = self.thread, Entry(self.marks[number], self.seen[number], frame)
+        if thread.busy:
+            return entry
+        thread.busy, entries = True, thread.entries
+        try:
+            # In one frame operations do not overlap: one was ended by an exception that nobody told of, or has no end.
+            while entries and (entries[-1].frame == id(frame) or _is_left(entries[-1], frame)):
+                self._drop(entries.pop())
+            entries.append(entry)
+        finally:
+            thread.busy = False
         return entry
+
+    def _over(self, number: int, frame: int) -> Entry | None:
+        """Takes the mark's entry of a frame off the list, with what is left above it; None if there is none."""
+        thread, entries = self.thread, self.thread.entries
+        if thread.busy:
+            return None
+        thread.busy = True
+        try:
+            for index in range(len(entries) - 1, -1, -1):
+                if entries[index].mark.number == number and entries[index].frame == frame:
+                    while len(entries) > index + 1:
+                        self._drop(entries.pop())
+                    self._drop(entries[-1])
+                    return entries.pop()
+        finally:
+            thread.busy = False
+        return None
+
+    def _drop(self, entry: Entry) -> None:
+        if entry.watching is not None:
+            self._unwatch(entry)
+
+    def _tell_error(self, entry: Entry) -> None:
+        """An error of tracers that was made while an operation ran, and that ended it."""
+        if entry.error is not None and not entry.seen.raised:
+            self._tell_raised(entry.seen, *entry.error)
 
     def _count(self, seen: Seen) -> None:
         seen.runs += 1
-        if seen.runs >= seen.next_line:
+        if seen.runs >= seen.next_line or time.monotonic() > seen.next_time:
             self.recorder.tell_seen(seen)
 
     def _is_due(self, seen: Seen) -> bool:
         seen.calls += 1
-        return seen.calls <= JUDGED_FIRST or seen.calls & (seen.calls - 1) == 0
+        first = JUDGED_FIRST if seen.crossings else JUDGED_CLEAN
+        return seen.calls <= first or seen.calls & (seen.calls - 1) == 0
 
     def _watch(self, entry: Entry) -> None:
-        if self.guard is None or not self._is_due(entry.seen):
-            return
+        if self.guard is not None and self._is_due(entry.seen):
+            self._watch_now(entry)
+
+    def _watch_now(self, entry: Entry) -> None:
+        assert self.guard is not None
         entry.watching = self.guard.watch(entry.mark)
-        if entry.watching is not None:
-            self._count(entry.seen)
 
     def _unwatch(self, entry: Entry) -> None:
         watching, entry.watching = entry.watching, None
         assert watching is not None
-        for line in watching.leave():
+        logged = watching.leave()
+        if logged is None:
+            return
+        self._count(entry.seen)
+        # However many arrays crossed: one run that transferred.
+        for line in {line.direction: line for line in reversed(logged)}.values():
             self.transferred(entry.seen, "trace", line)
 
     def _raised_at(self, entry: Entry, error: BaseException) -> bool:
@@ -266,7 +451,7 @@ class Marks:
         marks = [mark for mark in marks if self.guard.is_of_tracers(error, mark.raises)]
         if trace is None or trace.tb_frame is not frame or not marks:
             return
-        line, end_line, column, end_column = _position(frame.f_code, trace.tb_lasti)
+        line, end_line, column, end_column = position(frame.f_code, trace.tb_lasti)
         for mark in marks:
             place, seen = self.places[mark.number], self.seen[mark.number]
             if (line, column) <= place[:2] and place[2:] <= (end_line, end_column) and seen.runs and not seen.raised:
@@ -278,12 +463,21 @@ class Marks:
         self.places.update(places)
         self.raising[filename] = [number for number in places if self.marks[number].raises]
 
+    def made_error(self, kind: type[BaseException], text: str) -> None:
+        """An error of tracers was made. If it ends the operation that runs now, this is what was looked for."""
+        entries = self.thread.entries
+        if not entries or not entries[-1].mark.raises:
+            return
+        names = {base.__name__ for base in kind.__mro__ if base.__module__.startswith("jax")}
+        if names & {*entries[-1].mark.raises} and _runs(entries[-1], sys._getframe(1)):
+            entries[-1].error = (kind.__name__, text.strip().split("\n", 1)[0])
+
     def formatted_tracer(self) -> None:
         """A tracer was formatted: at a mark that says so, this is what was looked for."""
         entries = self.thread.entries
         if not entries or FORMATTED not in entries[-1].mark.raises or entries[-1].seen.raised:
             return
-        if (entries[-1].frame, entries[-1].code) in _running(sys._getframe(1)):
+        if _runs(entries[-1], sys._getframe(1)):
             self._tell_raised(entries[-1].seen, FORMATTED, "a tracer was formatted here, not a value")
 
     def _tell_raised(self, seen: Seen, what: str, said: str) -> None:
@@ -311,21 +505,75 @@ class Marks:
                 self._tell_raised(seen, LEAKED, message)
 
 
+class Trial:
+    """Stands for a function that is tried first; called, it looks like that one."""
+
+    def __init__(self, marks: Marks, number: int, function: Any) -> None:
+        self.__dict__.update(_marks=marks, _number=number, _function=function)
+        self.__dict__["__module__"] = getattr(function, "__module__", None)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._function, name)
+
+    @unseen
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        return self._marks.call(self._number, self._function, args, kwargs)
+
+
+class Held:
+    """Dies with a frame, or when the operation that it was made for is over."""
+
+    __slots__ = ("frame", "marks", "number")
+
+    def __init__(self, marks: Marks, number: int, frame: int) -> None:
+        self.marks, self.number, self.frame = marks, number, frame
+
+    def __del__(self) -> None:
+        self.marks.left(self.number, self.frame)
+
+
+def _thread_name() -> str:
+    """The name of this thread; asking `threading` would note a thread that it did not start."""
+    known = getattr(threading, "_active", {}).get(threading.get_ident())
+    return known.name if known is not None else ""
+
+
+def _transfers(seen: Seen) -> int:
+    return sum(crossing.transfers for crossing in seen.crossings.values()) if seen.crossings else 0
+
+
 def _is_lazy(value: object) -> bool:
     """True for `map`, `filter`, `zip` and those of itertools. A generator has a frame, and marks of its own."""
     kind = type(value)
     return kind.__module__ in ("builtins", "itertools") and hasattr(kind, "__next__") and not hasattr(kind, "gi_frame")
 
 
-def _running(frame: FrameType | None) -> set[tuple[int, CodeType]]:
-    running = set()
+def _is_deferred(value: object) -> bool:
+    """True for what takes its steps elsewhere: an iterator, a generator, a coroutine, a future, a thread."""
+    kind = type(value)
+    return (
+        _is_lazy(value)
+        or hasattr(kind, "gi_frame")
+        or hasattr(kind, "cr_frame")
+        or kind.__module__.partition(".")[0] in ("concurrent", "threading", "asyncio", "multiprocessing", "_asyncio")
+    )
+
+
+def _is_left(entry: Entry, frame: FrameType) -> bool:
+    """True for what was compared in a frame that is over."""
+    return bool(entry.patterns) and not _runs(entry, frame)
+
+
+def _runs(entry: Entry, frame: FrameType | None) -> bool:
+    """True if the entry's frame is this one or one of those that called it. Makes nothing for the collector."""
     while frame is not None:
-        running.add((id(frame), frame.f_code))
+        if id(frame) == entry.frame and frame.f_code is entry.code:
+            return True
         frame = frame.f_back
-    return running
+    return False
 
 
-def _position(code: CodeType, instruction: int) -> tuple[int, int, int, int]:
+def position(code: CodeType, instruction: int) -> tuple[int, int, int, int]:
     """Line, end line, column and end column of an instruction; nowhere if the code does not tell."""
     for index, (line, end_line, column, end_column) in enumerate(code.co_positions()):
         if index == instruction // 2:

@@ -1,5 +1,6 @@
 """What was seen at each mark, and how it is told to the parent process: JSON lines, one file a process.
 
+The lock can be taken again by its thread: a signal's handler, or a finaliser, may come to a mark in the midst of it.
 Lines are cumulative: the last one about a mark counts. One is written when a mark is first run and first decided, when
 its count doubles and at the end, so that little is lost if the process is killed. The file is opened for each line: a
 program that closes or counts its descriptors sees none of it.
@@ -8,8 +9,11 @@ program that closes or counts its descriptors sees none of it.
 import json
 import os
 import threading
+import time
 from dataclasses import asdict, dataclass, field
 
+# A mark that runs is told of at least this often.
+TELL_SECONDS = 1.0
 _open, _write, _close = os.open, os.write, os.close
 
 
@@ -28,8 +32,9 @@ class Crossing:
 @dataclass(slots=True)
 class Seen:
     """What a mark has seen: how often it was run (`calls`) and judged (`runs`), what crossed unasked in which
-    direction, how often something crossed that was asked for by name, the class of ``jax.errors`` raised there and
-    its text."""
+    direction, how often something crossed that was asked for by name (`explicit`) or was on the host already (`known`),
+    how often it was begun here and takes its steps elsewhere (`deferred`), the class of ``jax.errors`` raised there and
+    its text; and the forms of operands that a function was called with there."""
 
     number: int
     calls: int = 0
@@ -38,11 +43,15 @@ class Seen:
     raised: str = ""
     said: str = ""
     crossings: dict[str, Crossing] = field(default_factory=dict)
+    known: int = 0
+    deferred: int = 0
     next_line: int = 1
+    next_time: float = 0.0
+    forms: set[object] = field(default_factory=set)
 
     def forget(self) -> None:
         """As if nothing had run."""
-        self.calls = self.runs = self.explicit = 0
+        self.calls = self.runs = self.explicit = self.known = self.deferred = 0
         self.raised = self.said = ""
         self.crossings, self.next_line = {}, 1
 
@@ -53,13 +62,13 @@ class Recorder:
     def __init__(self, folder: str) -> None:
         self.folder = folder
         self.seen: dict[int, Seen] = {}
-        self.lock = threading.Lock()
+        self.lock = threading.RLock()
         self.begin()
 
     def begin(self) -> None:
         """A new file, named by the process."""
         self.path = os.path.join(self.folder, f"{os.getpid()}-{os.urandom(4).hex()}.jsonl")
-        self.lock = threading.Lock()
+        self.lock = threading.RLock()
 
     def after_fork(self) -> None:
         """In the child: nothing that the parent saw is told twice."""
@@ -82,12 +91,13 @@ class Recorder:
 
     def tell_seen(self, seen: Seen) -> None:
         """One mark, as it stands."""
-        seen.next_line = 2 * seen.runs
-        told = asdict(seen)
-        self.tell(**{name: told[name] for name in ("number", "runs", "explicit", "raised", "said", "crossings")})
+        seen.next_line, seen.next_time = 2 * seen.runs, time.monotonic() + TELL_SECONDS
+        crossings = {direction: asdict(crossing) for direction, crossing in seen.crossings.items()}
+        names = ("number", "calls", "runs", "explicit", "known", "deferred", "raised", "said")
+        self.tell(**{name: getattr(seen, name) for name in names}, crossings=crossings)
 
     def tell_all(self) -> None:
         """Every mark that ran."""
         for seen in self.seen.values():
-            if seen.runs or seen.crossings or seen.raised:
+            if seen.runs or seen.calls or seen.deferred or seen.crossings or seen.raised:
                 self.tell_seen(seen)

@@ -18,7 +18,7 @@ import tempfile
 from collections.abc import Callable, Mapping
 from types import CodeType
 
-from .rewrite import Place
+from .rewrite import Place, nowhere
 
 # Set for the second start of one process only: the file that is run and the script that it stands for.
 VARIABLE = "JAXLINT_SCRIPT"
@@ -31,18 +31,19 @@ def replace_main(code_of_script: Callable[[str], CodeType | None], place: Callab
     `place` where the marks of the script are."""
     second = os.environ.pop(VARIABLE, "")
     if second:
-        compiled, path = json.loads(second)
+        compiled, path, full = json.loads(second)
         sys.argv[0] = path
         sys.orig_argv[:] = [path if argument == compiled else argument for argument in sys.orig_argv]
 
         def put_right(places: tuple[tuple[int, Place], ...]) -> None:
-            _put_right(compiled, path, sys._getframe(1).f_globals)
-            place(path, dict(places))
+            _put_right(compiled, full, sys._getframe(1).f_globals)
+            place(full, dict(places))
 
         setattr(builtins, PUT_RIGHT, put_right)
         return
     found = _script()
-    code = code_of_script(found[1]) if found is not None else None
+    full = os.path.join(os.getcwd(), found[1]) if found is not None else ""
+    code = code_of_script(full) if found is not None else None
     if found is None or code is None:
         return
     index, path = found
@@ -51,7 +52,7 @@ def replace_main(code_of_script: Callable[[str], CodeType | None], place: Callab
         file.write(importlib.util.MAGIC_NUMBER + bytes(12) + marshal.dumps(code))
     arguments = [*sys.orig_argv]
     arguments[index] = compiled
-    os.environ[VARIABLE] = json.dumps([compiled, path])
+    os.environ[VARIABLE] = json.dumps([compiled, path, full])
     if sys.platform == "win32":
         # There, replacing a process ends it for whoever waits.
         import subprocess
@@ -71,9 +72,7 @@ def with_first_statement(tree: ast.Module, places: Places) -> ast.Module:
     known = ast.Constant(tuple(places.items()))  # type: ignore[arg-type]
     first = ast.Expr(ast.Call(ast.Name(PUT_RIGHT, ast.Load()), [known], []))
     tree.body.insert(place, first)
-    if len(tree.body) > place + 1:
-        ast.copy_location(first, tree.body[place + 1])
-    return ast.fix_missing_locations(tree)
+    return nowhere(tree)
 
 
 def _script() -> tuple[int, str] | None:

@@ -28,6 +28,8 @@ from jax._src import lib as jax_lib
 from jax._src.array import ArrayImpl
 from jax._src.lib import guard_lib
 
+from .unseen import passed_over, unseen
+
 REFUSED = "Disallowed device-to-host transfer"
 BUFFER_ERROR = "INVALID_ARGUMENT: Python buffer protocol is only defined for CPU buffers."
 FETCHES = ("_single_device_array_to_np_array_did_copy", "_to_np_array_did_copy", "_single_device_array_to_np_array")
@@ -137,7 +139,10 @@ class _Guard:
         except RuntimeError as error:
             # A refused stand-in was not fetched and can be asked again.
             self.stand_ins.append(stand_in)
-            raise type(error)(_SUBJECT.sub(_subject(array), str(error).split("\n", 1)[0])) from None
+            refusal = type(error)(_SUBJECT.sub(_subject(array), str(error).split("\n", 1)[0]))
+        else:
+            return
+        raise refusal
 
     def remember_copy(self, array: ArrayImpl) -> None:
         self.copying.add(id(array))
@@ -211,16 +216,18 @@ def _replace(owner: object, name: str, value: object) -> None:
     setattr(owner, name, value)
 
 
-def _refuse_deleted(array: ArrayImpl) -> None:
-    check: Callable[[], None] = array._check_if_deleted
-    check()
+def _is_deleted(array: ArrayImpl) -> bool:
+    asked: Callable[[], bool] = array.is_deleted
+    return asked()
 
 
 def _replace_value(guard: _Guard) -> None:
     original: Callable[[ArrayImpl], np.ndarray] = vars(ArrayImpl)["_value"].fget
 
+    @passed_over
     def value(self: ArrayImpl) -> np.ndarray:
-        _refuse_deleted(self)
+        if _is_deleted(self):
+            return original(self)  # it refuses
         known: np.ndarray | None = self._npy_value
         if known is not None:
             return known
@@ -249,8 +256,8 @@ def _replace_asynchronous_copies(guard: _Guard) -> None:
             guard.remember_copy(array)
 
     def copy_to_host_async(self: ArrayImpl) -> None:
-        _refuse_deleted(self)
-        start(self)
+        if not _is_deleted(self):
+            start(self)
         with _silently():
             original(self)
 
@@ -278,6 +285,7 @@ def _checked(original: Callable[[ArrayImpl], object], guard: _Guard) -> Callable
         with _silently():
             return original(self)
 
+    passed_over(fetch)
     return fetch
 
 
@@ -287,6 +295,7 @@ def _replace_callback(module: object, name: str, primitive_name: str | None, gua
     if original is None:
         return
 
+    @unseen
     @functools.wraps(original)
     def call(*arguments: object, **parameters: object) -> object:
         for argument in arguments:

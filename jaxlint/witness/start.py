@@ -12,6 +12,7 @@ import importlib.machinery
 import importlib.util
 import os
 import sys
+import warnings
 from collections.abc import Callable, Sequence
 from types import CodeType, ModuleType
 from typing import Any
@@ -60,6 +61,7 @@ class Witness:
         after_import("jax", self.begin_backend)
         after_import("runpy", lambda module: _shadow_compile(module, self))
         after_import("_pytest.assertion.rewrite", self.instrument_pytest)
+        after_import("coverage.execfile", lambda module: _shadow_compile(module, self))
         atexit.register(self.marks.finish)
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self.after_fork)
@@ -109,7 +111,7 @@ class Witness:
         return self.code_of(data, path, -1, is_script)
 
     def code_of(
-        self, data: bytes | str | ast.AST, path: str, optimize: int, is_script: bool = False
+        self, data: bytes | str | ast.Module, path: str, optimize: int, is_script: bool = False
     ) -> CodeType | None:
         """Code of a source text or of its tree, with the marks of the file at `path`; None where it has none, is not
         the text that was read, or does not compile: then the program runs as it is."""
@@ -123,12 +125,17 @@ class Witness:
                 self.recorder.tell(file=os.path.realpath(path), trouble="the file changed after it was checked")
                 return None
             text = importlib.util.decode_source(source)
-            tree = data if isinstance(data, ast.Module) else ast.parse(data, path)
-            assert isinstance(tree, ast.Module)
-            new, found = instrument(tree, text.split("\n"), marks)
             if is_script:
-                new = script.with_first_statement(new, found)
-            code: CodeType = compile(new, path, "exec", dont_inherit=True, optimize=optimize)
+                # For its warnings: what is changed may earn others.
+                compile(data, path, "exec", dont_inherit=True, optimize=optimize)
+            with warnings.catch_warnings():
+                if not isinstance(data, ast.Module):
+                    warnings.simplefilter("ignore")
+                tree = data if isinstance(data, ast.Module) else ast.parse(data, path)
+                new, found = instrument(tree, text.split("\n"), marks)
+                if is_script:
+                    new = script.with_first_statement(new, found)
+                code: CodeType = compile(new, path, "exec", dont_inherit=True, optimize=optimize)
         except Exception as error:
             self.recorder.tell(file=os.path.realpath(path), trouble=f"could not be marked: {type(error).__name__}")
             return None
@@ -203,11 +210,19 @@ def _replace_get_code(witness: Witness) -> None:
 
     def get_code(self: Any, fullname: str) -> CodeType | None:
         path = self.get_filename(fullname)
-        code: CodeType | None = witness.code_of_file(path)
-        if code is None:
-            code = original(self, fullname)
-        return code
+        if type(self).source_to_code is not loader.source_to_code and witness.plan.marks(path):
+            # A loader that changes the source itself: it compiles that with the marks, and nothing is cached.
+            module = sys.modules.get(type(self).__module__)
+            if module is not None and "compile" not in vars(module):
+                _shadow_compile(module, witness)
+            code: CodeType | None = self.source_to_code(self.get_data(path), path)
+            return code
+        # Also where it is not run: it warns, and caches the plain code.
+        plain: CodeType | None = original(self, fullname)
+        return witness.code_of_file(path) or plain
 
+    # Tracebacks leave out the frames of the import system: this one is one of them.
+    get_code.__code__ = get_code.__code__.replace(co_filename=original.__code__.co_filename)
     loader.get_code = get_code
 
 

@@ -1,0 +1,167 @@
+"""From the sites of all activations to those that are reported: one a place, with its position and heat."""
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+
+import libcst as cst
+
+from jaxlint.interp.engine import Engine
+from jaxlint.interp.heat import Pace, spread
+from jaxlint.interp.states import RawSite
+from jaxlint.interp.values import Origin, Place
+from jaxlint.sites import Confidence, Heat, Note, Operand, Operation, Site, Span
+
+MAX_NOTES = 6
+
+
+Positions = Callable[[cst.Module, Sequence[cst.CSTNode]], dict[int, tuple[int, int, int, int]]]
+
+
+"""Where nodes stand: by ``id``, line, column, end line and end column, from 1, the end exclusive."""
+
+
+def sites(engine: Engine, positions: Positions) -> Iterable[Site]:
+    """The sites in the requested files, each with its hottest pace and surest reading."""
+    paces = _paces(engine)
+    eager = _eager(engine)
+    chosen: dict[tuple[str, int, Operation, bool], tuple[RawSite, Pace]] = {}
+    for activation in engine.activations:
+        outer = paces.get(activation.number, Pace.ONCE)
+        for site in activation.sites.values():
+            if not site.module.requested:
+                continue
+            if site.if_eager and activation.number not in eager:
+                site.confidence = Confidence.LOW
+            pace = Pace.ONCE if site.traced else outer.then(site.pace)
+            key = (site.module.path, site.module.place(site.node).number, site.operation, site.traced)
+            old = chosen.get(key)
+            if old is None or (site.confidence, pace.heat) > (old[0].confidence, old[1].heat):
+                best = pace if old is None or pace.heat > old[1].heat else old[1]
+                chosen[key] = (site, best)
+            elif pace.heat > old[1].heat and site.confidence >= min(old[0].confidence, Confidence.MEDIUM):
+                chosen[key] = (old[0], pace)
+    for site, _ in list(chosen.values()):
+        if site.operation is Operation.PRINT and site.traced:
+            # A fetch at the same place (under disable_jit) says more than the print of a tracer.
+            place = (site.module.path, site.module.place(site.node).number, site.operation)
+            if (*place, False) in chosen:
+                del chosen[*place, True]
+    warmed = _warmed(engine)
+    pinned = engine.pinned_to_cpu
+    wanted: dict[str, dict[int, cst.CSTNode]] = {}
+    for site, _ in chosen.values():
+        nodes = wanted.setdefault(site.module.path, {})
+        nodes[id(site.node)] = site.node
+        for value, _at in site.operands[:1]:
+            for origin in _chain(value.origin):
+                module = engine.project.at(origin.place.path)
+                if module is not None:
+                    node = module.nodes[origin.place.number]
+                    wanted.setdefault(origin.place.path, {})[id(node)] = node
+    spans: dict[int, tuple[int, int, int, int]] = {}
+    for path, nodes in wanted.items():
+        module = engine.project.at(path)
+        assert module is not None
+        spans.update(_placed(positions, module.tree, list(nodes.values())))
+    for site, pace in chosen.values():
+        if site.module.path in pinned and not site.operation.value.startswith("guard") and not site.traced:
+            continue
+        if site.operation is Operation.CACHE and site.owner in warmed:
+            continue
+        made = _site(engine, site, pace.heat, spans)
+        if made is not None:
+            yield made
+
+
+def _warmed(engine: Engine) -> set[Place]:
+    """The functions that some __init__ calls outside of any trace: what they memoise is there before a trace can be."""
+    found: set[Place] = set()
+    for activation in engine.activations:
+        if activation.info is not None and activation.info.name in {"__init__", "__post_init__"}:
+            for callee, _ in activation.calls:
+                info = engine.by_number[callee].info
+                if info is not None and not engine.by_number[callee].under_trace:
+                    found.add(info.place)
+    return found
+
+
+def _eager(engine: Engine) -> set[int]:
+    """The activations that certainly run eagerly: that do what fails under a trace, their callers and their callees."""
+    callers: dict[int, set[int]] = {}
+    for activation in engine.activations:
+        for callee, _ in activation.calls:
+            callers.setdefault(callee, set()).add(activation.number)
+    eager: set[int] = set()
+    todo = [a.number for a in engine.activations if a.eager or a.info is None]
+    while todo:
+        number = todo.pop()
+        if number not in eager:
+            eager.add(number)
+            todo.extend(c for c in callers.get(number, ()) if engine.by_number[c].info is not None)
+    todo = [n for n in eager if engine.by_number[n].info is not None]
+    while todo:
+        for callee, _ in engine.by_number[todo.pop()].calls:
+            if callee not in eager and not engine.by_number[callee].traced:
+                eager.add(callee)
+                todo.append(callee)
+    return eager
+
+
+def _placed(positions: Positions, tree: cst.Module, nodes: list[cst.CSTNode]) -> dict[int, tuple[int, int, int, int]]:
+    """The positions of nodes. One that stands nowhere (parsed out of a string) costs no other its own."""
+    try:
+        return positions(tree, nodes)
+    except ValueError:
+        spans: dict[int, tuple[int, int, int, int]] = {}
+        for node in nodes:
+            with suppress(ValueError):
+                spans.update(positions(tree, [node]))
+        return spans
+
+
+def _chain(origin: Origin | None) -> list[Origin]:
+    out: list[Origin] = []
+    while origin is not None and len(out) < MAX_NOTES:
+        out.append(origin)
+        origin = origin.before
+    return out
+
+
+def _site(engine: Engine, raw: RawSite, heat: Heat, spans: dict[int, tuple[int, int, int, int]]) -> Site | None:
+    span = spans.get(id(raw.node))
+    if span is None:
+        return None
+    operands = tuple(Operand(v.kind, raw.module.text_of(at) if at is not None else "") for v, at in raw.operands[:8])
+    notes: list[Note] = []
+    if raw.operands:
+        for origin in reversed(_chain(raw.operands[0][0].origin)):
+            module = engine.project.at(origin.place.path)
+            if module is None:
+                continue
+            place = spans.get(id(module.nodes[origin.place.number]))
+            if place is not None:
+                notes.append(Note(origin.place.path, place[0], place[1], origin.message))
+    return Site(
+        Span(raw.module.path, *span), raw.operation, raw.callee, operands, heat, raw.traced, raw.confidence,
+        tuple(notes), raw.detail,
+    )  # fmt: skip
+
+
+def _paces(engine: Engine) -> dict[int, Pace]:
+    graph = {a.number: sorted(a.calls, key=lambda c: (c[0], c[1].value)) for a in engine.activations}
+    callees = {c for calls_ in graph.values() for c, _ in calls_}
+    for activation in engine.activations:
+        info = activation.info
+        if activation.entered and info is not None and info.enclosing_class is not None:
+            for caller, pace in engine.unresolved.get(info.name, ()):
+                graph[caller].append((activation.number, pace))
+    roots = [a.number for a in engine.activations if a.number not in callees]
+    fixed: dict[int, Pace] = {}
+    for activation in engine.activations:
+        if activation.info is not None:
+            mark = activation.module.mark_of(activation.info.node)
+            if mark == "hot":
+                fixed[activation.number] = Pace.LOOPED
+            elif mark == "cold":
+                fixed[activation.number] = Pace.ONCE
+    return spread(roots, graph, fixed)
