@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .recording import LAUNCH, Recording
+from .unseen import unseen
 
 DEVICE_TO_HOST = "device_to_host"
 _clock = time.perf_counter
@@ -35,6 +36,7 @@ class Passages:
         original = vars(array)["_value"].fget
         timed, explicit = self.recording.timed, self.gets_by_name
 
+        @unseen
         def value(self: Any) -> Any:
             if self._npy_value is not None:
                 return original(self)
@@ -70,7 +72,7 @@ class Passages:
             )
             return result
 
-        return functools.wraps(original)(fetch)
+        return unseen(functools.wraps(original)(fetch))
 
     def over_callbacks(self) -> None:
         """What a callback inside compiled code reads is the host's already."""
@@ -93,6 +95,7 @@ class Passages:
     def quiet(self, original: Callable[..., Any]) -> Callable[..., Any]:
         """A callback: outside compiled code its arguments are fetched for it, once."""
 
+        @unseen
         @functools.wraps(original)
         def call(*arguments: Any, **parameters: Any) -> Any:
             thread = self.recording.thread
@@ -131,6 +134,7 @@ class Passages:
     def over_put(self, original: Callable[..., Any]) -> Callable[..., Any]:
         """``batched_device_put(aval, sharding, values, devices, …)``: a value for each device."""
 
+        @unseen
         def put(
             aval: Any, sharding: Any, values: Sequence[Any], devices: Sequence[Any], *rest: Any, **more: Any
         ) -> Any:
@@ -150,6 +154,7 @@ class Passages:
     def over_shards(self, original: Callable[..., Any]) -> Callable[..., Any]:
         """``shard_args(shardings, layouts, semantics, values, fallback=…)``: host data of compiled calls."""
 
+        @unseen
         def shard(shardings: Sequence[Any], layouts: Any, semantics: Any, values: Sequence[Any], **more: Any) -> Any:
             fallback = more.get("fallback")
             left: list[int] = []
@@ -173,6 +178,7 @@ class Passages:
     def over_copies(self, original: Callable[..., Any]) -> Callable[..., Any]:
         """``batched_copy_array_to_devices_with_sharding(arrays, devices, …)``: arrays with the devices they go to."""
 
+        @unseen
         def copy(arrays: Sequence[Any], devices: Sequence[Sequence[Any]], *rest: Any, **more: Any) -> Any:
             explicit, began = self.puts_by_name(), _clock()
             sets = [array.sharding.device_set for array in arrays]
@@ -188,6 +194,7 @@ class Passages:
     def over_launch(self, original: Callable[..., Any]) -> Callable[..., Any]:
         """The start of a compiled program."""
 
+        @unseen
         @functools.wraps(original)
         def launch(*arguments: Any) -> Any:
             began = _clock()

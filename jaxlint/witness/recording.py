@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from types import CodeType, FrameType
 
 from .records import Recorder
+from .unseen import passed_over
 
 # Beside the directions of the guard: the start of a compiled program, for which steps are counted.
 LAUNCH = "launch"
@@ -135,6 +136,7 @@ class Recording:
             if self.noted >= self.next_count or now > self.next_time:
                 self.flush()
 
+    @passed_over
     def timed(self, fetch: Callable[[], object], explicit: Callable[[], bool]) -> object:
         """A fetch whose time is that of the whole wait: it is added to what the fetch noted, or to the site of this
         line, where the copy was begun before."""
