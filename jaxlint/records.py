@@ -14,8 +14,6 @@ from jaxlint.transfers import Moment, Refused, Run, Steps, Transfer
 
 LAUNCH = "launch"
 MOMENTS = 240
-# The shortest time that moments are made of, in seconds.
-LEAST = 1e-3
 UNWATCHED = "no Python of the program was watched: one started with -I, -E or -S can not be"
 
 
@@ -45,6 +43,7 @@ class Records:
     refused: list[Refused] = field(default_factory=list)
     files: set[str] = field(default_factory=set)
     distrust: str = ""
+    width: float = 1e-3
     processes: int = 0
     process: int = 0
 
@@ -59,6 +58,7 @@ class Records:
             lines = list(_lines(path))
             match lines[:1]:
                 case [{"began": float(began), "width": float(width)}]:
+                    made.width = max(made.width, width)
                     for line in lines[1:]:
                         made._add_site(line, began, width)
         return made
@@ -103,7 +103,9 @@ class Records:
             raise UserError(f"the guard can not be relied on here: {self.distrust}")
         # From the first to the last transfer: most of a short run is the import of libraries.
         times = [moment[0] for site in self.sites.values() for moment in site.moments] or [began]
-        start, width = min(times), max(max(times) - min(times), LEAST) / MOMENTS
+        start = min(times) - self.width / 2
+        # No finer than the witness kept them.
+        width = max((max(times) - start) / MOMENTS, self.width)
         statements: dict[str, Statements] = {}
         turns = _turns(self.sites, statements)
         transfers = [

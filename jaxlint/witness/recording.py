@@ -22,7 +22,7 @@ from .unseen import passed_over
 LAUNCH = "launch"
 DEPTH = 24
 BINS = 256
-FIRST_WIDTH = 0.01
+FIRST_WIDTH = 0.001
 FLUSH_SECONDS = 2.0
 # Writing takes at most one part in so many of the time of a run.
 FLUSH_SHARE = 50
@@ -119,6 +119,9 @@ class Recording:
             return
         now = _clock()
         with self.lock:
+            if not self.noted:
+                # The bins begin with the first transfer, not with the import of libraries.
+                self.began, self.began_at = now, time.time()
             site = self._site(self.user_frame(_frame()), direction, explicit, what)
             if self.thread.fetching and direction != LAUNCH:
                 self.thread.site, seconds = site, 0.0
