@@ -34,7 +34,7 @@ def as_data(run: Run) -> dict[str, object]:
         "exit_status": run.exit_status,
         "seconds": round(run.seconds, 6),
         "process": run.process,
-        "transfers": [_transfer(transfer) for transfer in run.transfers],
+        "transfers": [transfer_object(transfer) for transfer in run.transfers],
         "missed": list(run.missed),
         "unreached": [{"code": row.code, "path": row.path, "line": row.line} for row in run.unreached],
         "steps": steps,
@@ -43,7 +43,8 @@ def as_data(run: Run) -> dict[str, object]:
     }
 
 
-def _transfer(transfer: Transfer) -> dict[str, object]:
+def transfer_object(transfer: Transfer) -> dict[str, object]:
+    """A transfer in the form of the schema."""
     return {
         "path": transfer.path,
         "line": transfer.line,

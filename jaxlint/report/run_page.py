@@ -10,8 +10,8 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from jaxlint.report.run_json import as_data
-from jaxlint.transfers import Run
+from jaxlint.report.run_json import as_data, transfer_object
+from jaxlint.transfers import Run, Transfer
 
 TEMPLATE = Path(__file__).with_name("run_page.html")
 PLACE = re.compile(r"\{\{(title|data)\}\}")
@@ -23,16 +23,16 @@ WIDEST = 400
 # Stacks are what a record of many sites is made of; the page needs the nearest calls.
 CALLS = 8
 SITES = 1000
+# So many sites have their moments as they are; the others in coarser ones, of so many each.
+DETAILED, COARSE = 60, 16
 Lines = Callable[[str], Sequence[str]]
 
 
 def render(run: Run, lines: Lines) -> str:
     """The page. `lines` gives the source lines of a path as reports show it, none where they cannot be had."""
     data = as_data(run)
-    transfers = data["transfers"]
-    assert isinstance(transfers, list)
-    data["left"] = max(0, len(transfers) - SITES)
-    data["transfers"] = [{**row, "stack": row["stack"][:CALLS]} for row in transfers[:SITES]]
+    data["left"] = max(0, len(run.transfers) - SITES)
+    data["transfers"] = [_short(transfer, index) for index, transfer in enumerate(run.transfers[:SITES])]
     data["missed"] = [index for index in run.missed if index < SITES]
     data["refused"] = [
         {"path": row.path, "line": row.line, "function": row.function, "direction": row.direction, "what": row.what}
@@ -41,6 +41,17 @@ def render(run: Run, lines: Lines) -> str:
     data["files"] = list(_files(run, lines))
     parts = {"title": html.escape(" ".join(run.command)), "data": in_script(data)}
     return PLACE.sub(lambda match: parts[match[1]], TEMPLATE.read_text("utf-8"))
+
+
+def _short(transfer: Transfer, index: int) -> dict[str, object]:
+    """A transfer as the page needs it: the nearest calls, fewer moments where it is one of many."""
+    step = 1 if index < DETAILED else COARSE
+    moments: dict[int, list[float]] = {}
+    for moment in transfer.moments:
+        first = moment.number // step * step
+        entry = moments.setdefault(first, [first, 0, 0, 0.0])
+        entry[1:] = [entry[1] + moment.count, entry[2] + moment.bytes, round(entry[3] + moment.seconds, 7)]
+    return {**transfer_object(transfer), "stack": transfer.stack[:CALLS], "moments": [*moments.values()]}
 
 
 def in_script(data: object) -> str:
