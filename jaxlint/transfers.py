@@ -122,7 +122,7 @@ def from_json(data: object, name: str) -> Run:
                     transfers=tuple(map(_transfer, rows)),
                     steps=_steps(data.get("steps")),
                 )
-            case {"version": version}:
+            case {"version": version} if version != VERSION:
                 raise UserError(f"{name}: a report of version {version}: this jaxlint reads version {VERSION}")
     except (KeyError, TypeError, ValueError, AssertionError):
         pass

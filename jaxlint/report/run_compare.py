@@ -43,7 +43,7 @@ def render(before: Run, after: Run) -> str:
         for row in table
     ]
     if len(rows) > len(changed):
-        lines.append(f"{len(rows) - len(changed)} others transfer as before")
+        lines.append(f"as before: {len(rows) - len(changed)}")
     lines += [*_times(before, after)]
     return "".join(line + "\n" for line in lines)
 

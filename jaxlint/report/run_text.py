@@ -56,11 +56,16 @@ def _table(run: Run, stacks: bool, limit: int | None) -> list[str]:
         ]
         lines.append("  ".join((*cells, row[-1])))
         if stacks and number:
-            lines += [f"{'':>{sum(widths) + 2 * len(widths)}}  {escape(call)}" for call in shown[number - 1].stack[1:]]
+            lines += [f"{'':>{sum(widths) + 2 * len(widths)}}  {escape(call)}" for call in _calls(shown[number - 1])]
     left = len(run.transfers) - len(shown)
     if left:
         lines.append(f"… and {left} lines that cost less: --report FILE has all of them")
     return lines
+
+
+def _calls(transfer: Transfer) -> list[str]:
+    """Those besides the line itself: of libraries that it called, and of what called it."""
+    return [call for call in transfer.stack if call != f"{transfer.path}:{transfer.line} {transfer.function}"]
 
 
 def _row(transfer: Transfer) -> tuple[str, ...]:

@@ -31,6 +31,10 @@ PLACES = 1 << 15
 PACKAGES = ("jax", "jaxlib", "numpy", "ml_dtypes")
 FROZEN = ("<frozen ", "<__array_function__")
 NOWHERE = ("", 0, "")
+# Whose a file is.
+OWN, LIBRARY, JAX = range(3)
+STANDARD = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
+INSTALLED = {"site-packages", "dist-packages"}
 WORDS = ("path", "line", "function", "direction", "explicit", "thread", "stack")
 _clock = time.perf_counter
 
@@ -77,7 +81,7 @@ class Recording:
         self.recorder = recorder
         self.on_site: Callable[[Site, Callable[[], str]], None] = lambda site, what: None
         self.thread = _Thread()
-        self.known_files: dict[str, bool] = {}
+        self.known_files: dict[str, int] = {}
         self.prefixes: tuple[str, ...] = (os.path.dirname(os.path.abspath(__file__)) + os.sep,)
         self.reset()
 
@@ -99,17 +103,28 @@ class Recording:
         self.known_files.clear()
 
     def user_frame(self, frame: FrameType | None) -> FrameType | None:
-        """The first frame that is the program's own, from here outwards; None where there is none."""
-        known = self.known_files
+        """The first frame that is the program's own, from here outwards. Where installed packages or Python's own
+        library run alone, the first of theirs; None where there is none."""
+        known, library = self.known_files, None
         while frame is not None:
             name = frame.f_code.co_filename
-            ours = known.get(name)
-            if ours is None:
-                ours = known[name] = name.startswith(FROZEN) or os.path.abspath(name).startswith(self.prefixes)
-            if not ours:
+            whose = known.get(name)
+            if whose is None:
+                whose = known[name] = self._whose(name)
+            if whose == OWN:
                 return frame
+            if whose == LIBRARY and library is None:
+                library = frame
             frame = frame.f_back
-        return None
+        return library
+
+    def _whose(self, name: str) -> int:
+        if name.startswith(FROZEN):
+            return JAX
+        path = os.path.abspath(name)
+        if path.startswith(self.prefixes):
+            return JAX
+        return LIBRARY if path.startswith(STANDARD) or INSTALLED & {*path.split(os.sep)} else OWN
 
     def note(
         self, direction: str, explicit: bool, size: int, seconds: float, what: Callable[[], str], times: int = 1
@@ -189,7 +204,7 @@ class Recording:
         is_new = site is None
         if site is None:
             name = threading.current_thread().name
-            site = self.sites[key] = Site(*key, thread=name, stack=tuple(self._stack(frame)))
+            site = self.sites[key] = Site(*key, thread=name, stack=tuple(self._stack()))
         if len(self.places) >= PLACES:
             self.places.clear()
         if frame is not None:
@@ -209,12 +224,15 @@ class Recording:
                 return found[1]
         return None
 
-    def _stack(self, frame: FrameType | None) -> Iterator[str]:
-        frame, left = self.user_frame(frame), DEPTH
+    def _stack(self) -> Iterator[str]:
+        """The calls of this thread without those of jax and NumPy, innermost first."""
+        frame, left = _frame(), DEPTH
         while frame is not None and left:
-            path, line, function = _position(frame)
-            yield f"{path}:{line} {function}"
-            frame, left = self.user_frame(frame.f_back), left - 1
+            if self._whose(frame.f_code.co_filename) != JAX:
+                path, line, function = _position(frame)
+                yield f"{path}:{line} {function}"
+                left -= 1
+            frame = frame.f_back
 
     def _bin(self, site: Site, now: float) -> list[float]:
         number = int((now - self.began) / self.width)
