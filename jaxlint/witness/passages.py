@@ -43,6 +43,20 @@ class Passages:
             return timed(functools.partial(original, self), explicit)
 
         array._value = property(value)
+        # These do not wait; the table is to know that they are fetches, also within a `device_put`.
+        array.copy_to_host_async = self.begun(array.copy_to_host_async)
+        for module in _modules():
+            module.batched_copy_to_host_async = self.begun(module.batched_copy_to_host_async)
+
+    def begun(self, original: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        """The start of a copy to the host."""
+
+        @unseen
+        @functools.wraps(original)
+        def begin(arrays: Any) -> Any:
+            return self.recording.timed(functools.partial(original, arrays), self.gets_by_name)
+
+        return begin
 
     def note_fetches(self, crosses: Callable[[Any], bool]) -> None:
         """Where the doors alone see the fetches. `crosses` says of an array whether a fetch would copy it now."""
@@ -52,6 +66,8 @@ class Passages:
         for name in ("_single_device_array_to_np_array_did_copy", "_to_np_array_did_copy"):
             if hasattr(array, name):
                 setattr(array, name, self.noted(getattr(array, name), crosses))
+        for module in _modules():
+            module.batched_copy_to_host_async = self.noted_many(module.batched_copy_to_host_async, crosses)
         self.over_callbacks()
 
     def noted(self, original: Callable[[Any], Any], crosses: Callable[[Any], bool]) -> Callable[[Any], Any]:
@@ -59,8 +75,13 @@ class Passages:
 
         def fetch(array: Any) -> Any:
             thread = self.recording.thread
-            if thread.fetching or not crosses(array):
+            if thread.fetching:
                 return original(array)
+            if not crosses(array):
+                if array._npy_value is not None:
+                    return original(array)
+                # The copy was begun before, and is waited for now.
+                return self.recording.timed(functools.partial(original, array), self.gets_by_name)
             thread.fetching = True
             explicit, began = self.gets_by_name(), _clock()
             try:
@@ -73,6 +94,22 @@ class Passages:
             return result
 
         return unseen(functools.wraps(original)(fetch))
+
+    def noted_many(self, original: Callable[[Any], Any], crosses: Callable[[Any], bool]) -> Callable[[Any], Any]:
+        """The start of several copies at once."""
+
+        @unseen
+        @functools.wraps(original)
+        def begin(arrays: Sequence[Any]) -> Any:
+            some = [array for array in arrays if isinstance(array, self.array) and crosses(array)]
+            explicit = self.gets_by_name()
+            result = original(arrays)
+            for array in some:
+                size = int(array.nbytes)
+                self.recording.note(DEVICE_TO_HOST, explicit, size, 0.0, functools.partial(_described, array))
+            return result
+
+        return begin
 
     def over_callbacks(self) -> None:
         """What a callback inside compiled code reads is the host's already."""
@@ -229,9 +266,21 @@ class Passages:
 def no_short_cut() -> None:
     """Compiled calls go through jax's Python: what jax does itself for programs with effects."""
     from jax._src import pjit
+    from jax._src.interpreters import pxla
 
     if hasattr(pjit, "_get_fastpath_data"):
         pjit._get_fastpath_data = lambda *arguments, **more: None
+    executable: Any = pxla.MeshExecutable
+    if hasattr(executable, "create_cpp_call"):
+        executable.create_cpp_call = lambda *arguments, **more: None
+
+
+def _modules() -> list[Any]:
+    """Those of jaxlib that begin copies of several arrays."""
+    from jax._src import lib
+
+    modules = [vars(lib)[name] for name in ("_jax", "xla_extension", "xla_client") if name in vars(lib)]
+    return [module for module in modules if hasattr(module, "batched_copy_to_host_async")]
 
 
 def _described(value: Any) -> str:

@@ -90,8 +90,9 @@ class Slots:
             return
         state, buffer = self.state(), _word(arguments + 16)
         explicit = bool(getattr(state, "explicit_device_get", False))
-        # What `device_put` reads is on its way to another device, here one of another client.
-        moves = not explicit and bool(getattr(state, "explicit_device_put", False))
+        # What `device_put` reads is on its way to another client's device, if it does not fetch.
+        puts = bool(getattr(state, "explicit_device_put", False))
+        moves = puts and not explicit and not self.recording.thread.fetching
         direction = "device_to_device" if moves else "device_to_host"
         self.recording.note(direction, explicit or moves, _word(arguments + 40), seconds, lambda: self.describe(buffer))
 
