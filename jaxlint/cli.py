@@ -13,7 +13,7 @@ from typing import NoReturn
 
 from jaxlint import __version__
 from jaxlint.errors import UserError
-from jaxlint.settings import BACKENDS, CONFIDENCES, FORMATS, HEATS, Flags, Request
+from jaxlint.settings import BACKENDS, CONFIDENCES, FORMATS, GUARDED, HEATS, LEVELS, Flags, Request, RunRequest
 
 WRONG, BUG, INTERRUPTED = 2, 3, 130
 
@@ -52,7 +52,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(argv: Sequence[str]) -> int:
     arguments = _parser().parse_args(argv)
     if arguments.command is None:
-        raise UserError("say what to do: jaxlint check, rule, rules or doctor (see jaxlint --help)")
+        raise UserError("say what to do: jaxlint check, run, rule, rules or doctor (see jaxlint --help)")
     # Here and not at the top: this loads libcst, which costs more than all that --version and a wrong flag need.
     from jaxlint import commands
 
@@ -65,6 +65,10 @@ def _run(argv: Sequence[str]) -> int:
             return commands.clean(arguments.paths)
         case "doctor":
             return commands.doctor(arguments.python)
+        case "run" if arguments.compare:
+            return commands.compare(*arguments.compare)
+        case "run":
+            return commands.run(_run_request(arguments))
     return commands.check(_request(arguments))
 
 
@@ -76,6 +80,14 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=_Parser)
     _add_check(
         commands.add_parser("check", help="report findings; imports neither JAX nor your code", allow_abbrev=False)
+    )
+    _add_run(
+        commands.add_parser(
+            "run",
+            help="run a program and record what it transfers",
+            usage="%(prog)s [options] SCRIPT|-m MODULE ARGS…\n       %(prog)s --compare BEFORE.json AFTER.json",
+            allow_abbrev=False,
+        )
     )
     rule = commands.add_parser("rule", help="print the page of a rule", allow_abbrev=False)
     rule.add_argument("code", metavar="CODE", help="a code (JT101) or a name (print-array)")
@@ -121,6 +133,54 @@ def _add_check(parser: argparse.ArgumentParser) -> None:
     output.add_argument("--color", choices=("auto", "always", "never"), default="auto")
     output.add_argument("-q", "--quiet", action="store_true", help="findings and errors only")
     output.add_argument("-v", "--verbose", action="store_true", help="say which configuration holds, and more")
+
+
+def _add_run(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("program", nargs=argparse.REMAINDER, metavar="SCRIPT ARGS", help="the program, as after python")
+    parser.add_argument("-m", dest="module", nargs=argparse.REMAINDER, metavar="MODULE ARGS", help="a module instead")
+    guard = parser.add_argument_group("guard", f"levels are {', '.join(LEVELS)}, as JAX defines them")
+    guard.add_argument(
+        "--guard", choices=LEVELS, metavar="LEVEL", help="in all directions (default: the program's own)"
+    )
+    for direction in GUARDED:
+        guard.add_argument(f"--guard-{direction.replace('_', '-')}", choices=LEVELS, metavar="LEVEL")
+    parser.add_argument("--backend", choices=BACKENDS, help="whose arrays are recorded (default: auto)")
+    parser.add_argument("--python", default="", help="the interpreter (default: as for --confirm)")
+    parser.add_argument("--config", type=Path, metavar="FILE", help="the configuration file")
+    parser.add_argument("--isolated", action="store_true", help="read no configuration file")
+    parser.add_argument("--report", type=Path, metavar="FILE", help="write it: FILE.json, FILE.html or FILE.txt")
+    parser.add_argument("--stacks", action="store_true", help="show the calls that led to each line")
+    parser.add_argument("--compare", nargs=2, type=Path, metavar="JSON", help="two reports: before and after a change")
+    parser.add_argument("-q", "--quiet", action="store_true", help="print no table")
+
+
+def _run_request(arguments: argparse.Namespace) -> RunRequest:
+    """The arguments of ``run`` as typed data."""
+    words = tuple(arguments.program or ())
+    if arguments.module is not None:
+        words = ("-m", *arguments.module)
+    if words[:1] == ("--",):
+        words = words[1:]
+    if not words or words == ("-m",):
+        raise UserError("say what to run: jaxlint run SCRIPT ARGS, or jaxlint run -m MODULE ARGS")
+    if words[0] not in ("-m", "-c") and not Path(words[0]).exists():
+        raise UserError(f"{words[0]}: no such script (a module is run by jaxlint run -m MODULE)")
+    levels = {}
+    for direction in GUARDED:
+        level = getattr(arguments, f"guard_{direction}") or arguments.guard
+        if level is not None:
+            levels[direction] = level
+    return RunRequest(
+        words=words,
+        levels=levels,
+        backend=arguments.backend,
+        python=arguments.python,
+        report=arguments.report,
+        stacks=arguments.stacks,
+        quiet=arguments.quiet,
+        config=arguments.config,
+        isolated=arguments.isolated,
+    )
 
 
 def _request(arguments: argparse.Namespace) -> Request:

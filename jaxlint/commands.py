@@ -6,7 +6,7 @@ Standard output carries findings (or what was asked for) and nothing else; every
 import json
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TextIO
@@ -18,17 +18,21 @@ from jaxlint.configuration import nearest, shown
 from jaxlint.errors import UserError
 from jaxlint.findings import FileError, Report, Status
 from jaxlint.inputs import Inputs
-from jaxlint.report import formats, statistics
+from jaxlint.report import formats, run_compare, run_json, run_page, run_text, statistics
 from jaxlint.report.context import Context, escape, place
 from jaxlint.report.progress import Progress
 from jaxlint.report.verdicts import is_refuted
 from jaxlint.rulebook import Rule, load_rules
 from jaxlint.selection import enabled
-from jaxlint.settings import Flags, Request, Settings
+from jaxlint.settings import Flags, Request, RunRequest, Settings
+from jaxlint.source.files import shown_path
+from jaxlint.transfers import Run, from_json
 
 CLEAN, FOUND, WRONG = 0, 1, 2
 STDIN = "-"
 UNNAMED = "stdin.py"
+# Folders whose files are no program's own.
+INSTALLED = {"site-packages", "dist-packages"}
 
 
 def check(request: Request) -> int:
@@ -102,6 +106,84 @@ def _confirmed(
     if request.confirmed_only:
         findings = tuple(f for f in findings if f.verdict and f.verdict.status is Status.CONFIRMED)
     return replace(executed.report, findings=tuple(sorted(findings, key=is_refuted)))
+
+
+def run(request: RunRequest) -> int:
+    """Runs a program and tells what it transferred; the exit status is the program's."""
+    from jaxlint import trace
+    from jaxlint.confirm.commands import find_python
+    from jaxlint.confirm.run import cache_folder
+    from jaxlint.records import shown as with_shown_paths
+
+    rules = {rule.code: rule for rule in load_rules()}
+    # Those that are off by default speak of transfers that happen all the same.
+    of_transfers = tuple(code for code, rule in rules.items() if rule.direction is not None)
+    flags = Flags(
+        select=of_transfers,
+        min_heat="cold",
+        backend=request.backend,
+        config=request.config,
+        isolated=request.isolated,
+    )
+    settings = choices.resolve(flags, rules, Path.cwd())
+    render = _run_form(request.report)
+    done = trace.run(
+        request.words,
+        python=find_python(request.python or settings.confirm.python, "jaxlint run"),
+        levels=request.levels,
+        backend=settings.confirm.backend,
+        cache=cache_folder(),
+        plugin=settings.confirm.plugin,
+    )
+    inputs = Inputs()
+    files = _own_files(done)
+    report = check_paths(settings, [shown_path(path, Path.cwd()) for path in files], rules=rules, inputs=inputs)
+    checked = {str(file.location.absolute()): path for path, file in inputs.files.items()}
+    done = with_shown_paths(trace.joined(done, report.findings, checked), Path.cwd())
+    if request.report is not None:
+        _write(render(done, lambda path: inputs.lines(path, None)), request.report)
+    if not request.quiet:
+        _print(run_text.render(done, stacks=request.stacks), sys.stderr)
+    return done.exit_status
+
+
+def _own_files(done: Run) -> list[str]:
+    """The program's own source files: those that it loaded and those that transferred, but for installed packages."""
+    found = {*done.files}
+    for transfer in done.transfers:
+        found.update(call.rpartition(" ")[0].rpartition(":")[0] for call in transfer.stack)
+    return sorted(
+        path for path in found if path.endswith(".py") and not INSTALLED & {*Path(path).parts} and Path(path).is_file()
+    )
+
+
+def _run_form(report: Path | None) -> Callable[[Run, Callable[[str], Sequence[str]]], str]:
+    """How the report is to be written, by the suffix of its name: known before the program is run."""
+    forms: Mapping[str, Callable[[Run, Callable[[str], Sequence[str]]], str]] = {
+        ".json": lambda run, lines: run_json.render(run),
+        ".txt": lambda run, lines: run_text.render(run, stacks=True, limit=None),
+        ".html": run_page.render,
+    }
+    suffix = report.suffix if report is not None else ".json"
+    if suffix not in forms:
+        raise UserError(f"--report {report}: the suffix chooses the form, and {', '.join(forms)} are known")
+    return forms[suffix]
+
+
+def compare(before: Path, after: Path) -> int:
+    """Prints what a change made of a program's transfers and times."""
+    _print(run_compare.render(_read_run(before), _read_run(after)))
+    return CLEAN
+
+
+def _read_run(path: Path) -> Run:
+    try:
+        data = json.loads(path.read_text("utf-8"))
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read: {error.strerror}") from None
+    except ValueError:
+        data = None
+    return from_json(data, str(path))
 
 
 def doctor(python: str) -> int:

@@ -19,6 +19,8 @@ FORMATS = ("text", "concise", "json", "sarif", "github", "gitlab", "junit")
 HEATS = tuple(heat.name.lower() for heat in reversed(Heat))
 CONFIDENCES = tuple(confidence.name.lower() for confidence in Confidence)
 MODEL_TABLES = ("alias", "function", "attribute")
+LEVELS = ("allow", "log", "disallow", "log_explicit", "disallow_explicit")
+GUARDED = ("host_to_device", "device_to_device", "device_to_host")
 BACKENDS = ("auto", "device", "virtual", "sentinel")
 
 
@@ -218,6 +220,22 @@ class Request:
     no_cache: bool = False
     confirm: bool = False
     confirmed_only: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RunRequest:
+    """One call of ``jaxlint run`` as typed data: the words after ``python``, the guard's level by direction, and where
+    the report goes."""
+
+    words: tuple[str, ...]
+    levels: Mapping[str, str]
+    backend: str | None = None
+    python: str = ""
+    report: Path | None = None
+    stacks: bool = False
+    quiet: bool = False
+    config: Path | None = None
+    isolated: bool = False
 
 
 def resolve(flags: Flags, codes: Iterable[str], start: Path) -> Settings:

@@ -19,8 +19,8 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("check", "fix", "confirm", "trace", "report"),
     ("inputs", "selection", "cache"),
     ("settings",),
-    ("configuration",),
-    ("rulebook", "interp"),
+    ("configuration", "records"),
+    ("rulebook", "interp", "transfers", "statements"),
     ("pages", "source", "sites", "findings"),
     ("kinds", "errors"),
     ("witness",),
@@ -28,7 +28,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
 # Below every layer: the version alone.
 ROOT_MODULE = "jaxlint"
 # All that the rest of jaxlint may see of the witness: where it lies, and the form of its plan.
-WITNESS_SEEN = ("", ".plan", ".plan.Mark", ".plan.Plan", ".plan.VARIABLE", ".plan.write_plan")
+WITNESS_SEEN = ("", ".plan", ".plan.Mark", ".plan.Plan", ".plan.Traced", ".plan.VARIABLE", ".plan.write_plan")
 # Words that others in the same layer build on.
 SAME_LAYER = {("findings", "sites"), ("source", "sites"), ("source", "findings")}
 

@@ -124,9 +124,9 @@ def own_suite(folder: Path) -> str | None:
     return None
 
 
-def find_python(wanted: str) -> str:
+def find_python(wanted: str, asking: str = "--confirm") -> str:
     """The interpreter for ``python`` in a command: the configured one, else the first of the path's and our own that
-    has jax. UserError where none has."""
+    has jax. UserError where none has, which names who is `asking`."""
     if wanted:
         found = shutil.which(wanted)
         if found is None:
@@ -139,7 +139,7 @@ def find_python(wanted: str) -> str:
         if _has_jax(candidate):
             return candidate
     raise UserError(
-        "--confirm needs JAX in the Python that runs the program, and neither the `python` of the path nor "
+        f"{asking} needs JAX in the Python that runs the program, and neither the `python` of the path nor "
         "jaxlint's own has it: pip install jax there, or set [tool.jaxlint.confirm] python"
     )
 

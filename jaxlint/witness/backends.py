@@ -15,7 +15,7 @@ from collections.abc import Callable
 from importlib import metadata
 from typing import TYPE_CHECKING
 
-from . import device, virtual
+from . import device, plugin, virtual
 from .plan import VARIABLE, Plan
 from .records import Recorder
 
@@ -133,32 +133,40 @@ class Backends:
         self.distrust: str | None = None
         self.checked = False
         self.open_again: Callable[[], None] | None = None
+        # Told of the plugin's table before jax has it, and after `sentinel` was installed.
+        self.on_table: Callable[[plugin.Table], None] | None = None
+        self.on_sentinel: Callable[[], None] = lambda: None
 
     def start(self, marks: "Marks") -> None:
         """To be called when jax has been imported and no array exists yet."""
         from .doors import open_doors
         from .guard import Guard
 
-        self.name, self.reason = (self.plan.backend, "")
-        if self.name == AUTO:
-            self.name, self.reason = choose(self.plan.cache)
-        if any("device_to_device" in mark.directions for file in self.plan.files.values() for mark in file):
-            _offer_devices()
-        if self.name == virtual.NAME:
-            virtual.start(self._replace)
-        elif self.name == SENTINEL:
-            self._install_sentinel()
+        self.serve(any("device_to_device" in mark.directions for file in self.plan.files.values() for mark in file))
         marks.guard = guard = Guard(self.plan.records)
         self.open_again = open_doors(marks, guard, self.is_trusted)
         self.tell()
+
+    def serve(self, offer_devices: bool) -> None:
+        """Starts the backend that is asked for, or the first that can serve; `offer_devices` gives a program two where
+        it says no number itself."""
+        self.name, self.reason = (self.plan.backend, "")
+        if self.name == AUTO:
+            self.name, self.reason = choose(self.plan.cache)
+        if offer_devices:
+            _offer_devices()
+        if self.name == virtual.NAME:
+            virtual.start(self._replace, self.on_table)
+        elif self.name == SENTINEL:
+            self._install_sentinel()
 
     def tell(self) -> None:
         """The backend of this process, for the report."""
         if not self.name:
             return
         versions = {package: metadata.version(package) for package in ("jax", "jaxlib")}
-        plugin = dict(virtual.describe()) if self.name == virtual.NAME else {}
-        self.recorder.tell(backend=self.name, reason=self.reason, plugin=plugin, **versions)
+        described = dict(virtual.describe()) if self.name == virtual.NAME else {}
+        self.recorder.tell(backend=self.name, reason=self.reason, plugin=described, **versions)
 
     def is_trusted(self) -> bool:
         """True if the guard of this process refuses what it must; found out once, before the first judgement."""
@@ -201,3 +209,5 @@ class Backends:
         except RuntimeError as error:
             self.checked, self.distrust = True, str(error)
             self.recorder.tell(distrust=self.distrust)
+        else:
+            self.on_sentinel()

@@ -35,9 +35,18 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True)
+class Traced:
+    """Everything that crosses is recorded. `levels` are those of the transfer guard by direction, as far as the run
+    sets them."""
+
+    levels: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """`files` maps a real path to its marks; `digests` to the SHA-256 of the text that they were made for. `records` is
-    the folder that answers go to, `cache` one that outlives the run, `backend` the one asked for."""
+    the folder that answers go to, `cache` one that outlives the run, `backend` the one asked for. With `traced`
+    the run is recorded, and no file has marks."""
 
     files: Mapping[str, tuple[Mark, ...]]
     digests: Mapping[str, str]
@@ -45,6 +54,7 @@ class Plan:
     cache: str
     backend: str
     leaks: bool = False
+    traced: Traced | None = None
 
     def marks(self, path: str) -> tuple[Mark, ...]:
         """The marks of a file, by any path that leads there; none for what is not a file of the plan."""
@@ -55,7 +65,8 @@ def read_plan(path: str) -> Plan:
     """Reads what `write_plan` wrote. OSError or ValueError where that is not so."""
     data = json.loads(Path(path).read_text("utf-8"))
     files = {name: tuple(_mark(mark) for mark in marks) for name, marks in data["files"].items()}
-    return Plan(files, data["digests"], data["records"], data["cache"], data["backend"], data["leaks"])
+    traced = Traced(data["levels"]) if data["levels"] is not None else None
+    return Plan(files, data["digests"], data["records"], data["cache"], data["backend"], data["leaks"], traced)
 
 
 def _mark(row: Sequence[Any]) -> Mark:
@@ -70,4 +81,6 @@ def write_plan(plan: Plan, path: str) -> None:
         for name, marks in plan.files.items()
     }
     data = {"files": files, "digests": dict(plan.digests), "records": plan.records, "cache": plan.cache}
-    Path(path).write_text(json.dumps({**data, "backend": plan.backend, "leaks": plan.leaks}), "utf-8")
+    levels = dict(plan.traced.levels) if plan.traced is not None else None
+    choices = {"backend": plan.backend, "leaks": plan.leaks, "levels": levels}
+    Path(path).write_text(json.dumps({**data, **choices}), "utf-8")

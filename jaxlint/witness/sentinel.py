@@ -52,6 +52,7 @@ class _State(threading.local):
     """What this thread is doing: inside a fetch that was judged already, or in a host callback, nothing is asked."""
 
     silent = 0
+    making = False
 
 
 _state = _State()
@@ -67,7 +68,7 @@ def install() -> None:
     except BaseException:
         _installed.release()
         raise
-    guard = _Guard(_original_fetch())
+    guard = _installed_guard.guard = _Guard(_original_fetch())
     _replace_value(guard)
     _replace_asynchronous_copies(guard)
     for name in FETCHES:
@@ -75,6 +76,17 @@ def install() -> None:
             _replace(ArrayImpl, name, _checked(getattr(ArrayImpl, name), guard))
     for module, name, primitive in CALLBACKS:
         _replace_callback(module, name, primitive, guard)
+
+
+def would_cross(array: ArrayImpl) -> bool:
+    """True if a fetch of the array would copy it to the host now, where the doors are closed."""
+    guard = _installed_guard.guard
+    return guard is not None and guard.asks(array)
+
+
+def makes_stand_in() -> bool:
+    """True while this thread uploads a stand-in, which the program did not."""
+    return _state.making
 
 
 def canary() -> str | None:
@@ -137,6 +149,13 @@ class _Guard:
         weakref.finalize(array, self.copying.discard, id(array))
 
 
+class _Installed:
+    guard: _Guard | None = None
+
+
+_installed_guard = _Installed()
+
+
 @contextmanager
 def _silently() -> Iterator[None]:
     """Nothing is asked or logged in here, by this module or by jaxlib: the question was put before."""
@@ -168,8 +187,12 @@ def _original_fetch() -> Callable[[ArrayImpl], object]:
 
 def _new_stand_in() -> ArrayImpl:
     # Asked while JAX traces, it must be an array all the same, and no tracer.
-    with jax.transfer_guard("allow"), jax.ensure_compile_time_eval():
-        made = jax.device_put(np.zeros(1, ml_dtypes.int4), jax.local_devices(backend="cpu")[0])
+    _state.making = True
+    try:
+        with jax.transfer_guard("allow"), jax.ensure_compile_time_eval():
+            made = jax.device_put(np.zeros(1, ml_dtypes.int4), jax.local_devices(backend="cpu")[0])
+    finally:
+        _state.making = False
     assert isinstance(made, ArrayImpl)
     return made
 

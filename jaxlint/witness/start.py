@@ -37,6 +37,11 @@ def start() -> None:
     except (OSError, ValueError, KeyError):
         return
     recorder = Recorder(plan.records)
+    if plan.traced is not None:
+        from .tracing import Tracing
+
+        Tracing(plan, plan.traced, recorder).place(after_import)
+        return
     witness = Witness(plan, recorder, Marks(plan, recorder))
     witness.place()
 

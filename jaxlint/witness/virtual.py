@@ -60,14 +60,15 @@ def why_not() -> str | None:
     return None
 
 
-def start(on_failure: Callable[[str], None]) -> None:
+def start(on_failure: Callable[[str], None], on_table: Callable[[plugin.Table], None] | None = None) -> None:
     """Makes the virtual devices the default ones as soon as JAX looks for backends. To be called right after the
-    program's `import jax`. `on_failure` is called with a reason, at once or then, where that can not be."""
+    program's `import jax`. `on_failure` is called with a reason, at once or then, where that can not be; `on_table`
+    with the table of functions, before JAX is given it."""
     reason = why_not()
     if reason is None:
         from jax._src import xla_bridge
 
-        reason = _Discovery(xla_bridge, on_failure).install()
+        reason = _Discovery(xla_bridge, on_failure, on_table).install()
     if reason is not None:
         on_failure(reason)
 
@@ -101,8 +102,14 @@ _running = _Running()
 class _Discovery:
     """Stands before JAX's own discovery of backends, which is `xla_bridge.backends`."""
 
-    def __init__(self, xla_bridge: ModuleType, on_failure: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        xla_bridge: ModuleType,
+        on_failure: Callable[[str], None],
+        on_table: Callable[[plugin.Table], None] | None,
+    ) -> None:
         self.xla_bridge = xla_bridge
+        self.on_table = on_table
         self.on_failure = on_failure
         self.lock = threading.RLock()
         self.replaced: dict[str, object] = {}
@@ -156,6 +163,8 @@ class _Discovery:
             if found is None:
                 raise RuntimeError(f"no plugin is installed: {plugin.REMEDY}")
             table = plugin.load(found)
+            if self.on_table is not None:
+                self.on_table(table)
             xla_client.load_pjrt_plugin_with_c_api(BACKEND, table.capsule())
             _running.table = table
         if _running.bridge is None:

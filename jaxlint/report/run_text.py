@@ -1,0 +1,126 @@
+"""The record of a run as a text table, and what is to be said beside it."""
+
+import math
+from collections.abc import Sequence
+
+from jaxlint.findings import Direction
+from jaxlint.report.context import escape
+from jaxlint.transfers import Run, Transfer, total
+
+ARROWS = {
+    Direction.DEVICE_TO_HOST: "device to host",
+    Direction.HOST_TO_DEVICE: "host to device",
+    Direction.DEVICE_TO_DEVICE: "device to device",
+}
+HEADS = ("time", "count", "a turn", "bytes", "direction", "asked", "finding", "line")
+NUMBERS = 4
+SHOWN = 40
+KILO, UNITS = 1000, ("B", "KB", "MB", "GB", "TB")
+
+
+def render(run: Run, *, stacks: bool = False, limit: int | None = SHOWN) -> str:
+    """A summary, the table of the most expensive lines (all without a limit), and what the static pass says."""
+    return "".join(line + "\n" for line in (*_summary(run), *_table(run, stacks, limit), *_static(run), *_refused(run)))
+
+
+def _summary(run: Run) -> list[str]:
+    lines = [f"{escape(' '.join(run.command))}: {duration(run.seconds)}, exit status {run.exit_status}, {run.backend}"]
+    if run.processes > 1:
+        lines[0] += f", {run.processes} processes"
+    if run.steps is not None:
+        each = f", {duration(run.steps.seconds)} each" if run.steps.seconds else ""
+        lines.append(f"loop at {escape(run.steps.path)}:{run.steps.line}: {run.steps.count} turns{each}")
+    for direction, words in ARROWS.items():
+        count, size, seconds = total(run.transfers, direction)
+        if count:
+            asked = sum(t.count for t in run.transfers if t.direction is direction and t.explicit)
+            lines.append(
+                f"{words + ':':<17} {count} transfers ({count - asked} implicit), {amount(size)}, {duration(seconds)}"
+            )
+    if not run.transfers:
+        lines.append("nothing was transferred")
+    return lines
+
+
+def _table(run: Run, stacks: bool, limit: int | None) -> list[str]:
+    if not run.transfers:
+        return []
+    shown = run.transfers if limit is None else run.transfers[:limit]
+    rows = [HEADS, *map(_row, shown)]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(HEADS) - 1)]
+    lines = [""]
+    for number, row in enumerate(rows):
+        cells = [
+            cell.rjust(width) if column < NUMBERS else cell.ljust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=False))
+        ]
+        lines.append("  ".join((*cells, row[-1])))
+        if stacks and number:
+            lines += [f"{'':>{sum(widths) + 2 * len(widths)}}  {escape(call)}" for call in _calls(shown[number - 1])]
+    left = len(run.transfers) - len(shown)
+    if left:
+        lines.append(f"… and {left} lines that cost less: --report FILE has all of them")
+    return lines
+
+
+def _calls(transfer: Transfer) -> list[str]:
+    """Those besides the line itself: of libraries that it called, and of what called it."""
+    return [call for call in transfer.stack if call != f"{transfer.path}:{transfer.line} {transfer.function}"]
+
+
+def _row(transfer: Transfer) -> tuple[str, ...]:
+    return (
+        duration(transfer.seconds),
+        str(transfer.count),
+        per_turn(transfer),
+        amount(transfer.bytes),
+        ARROWS[transfer.direction],
+        "explicit" if transfer.explicit else "implicit",
+        transfer.finding or "-",
+        f"{escape(transfer.path or '(no Python line)')}:{transfer.line} {escape(transfer.function)}",
+    )
+
+
+def _static(run: Run) -> list[str]:
+    lines = []
+    if run.missed:
+        places = [f"{escape(t.path)}:{t.line}" for t in (run.transfers[index] for index in run.missed)]
+        lines += ["", f"missed by the static pass ({len(places)}): {_listed(places)}"]
+    if run.unreached:
+        places = [f"{row.code} {escape(row.path)}:{row.line}" for row in run.unreached]
+        lines += ["", f"found by the static pass, never seen to transfer ({len(places)}): {_listed(places)}"]
+    return lines
+
+
+def _refused(run: Run) -> list[str]:
+    return [
+        f"refused by the guard: {escape(row.path)}:{row.line} in {escape(row.function)}, "
+        f"{row.direction.replace('_', ' ')}: {escape(row.what)}"
+        for row in run.refused
+    ]
+
+
+def _listed(places: Sequence[str], most: int = 8) -> str:
+    distinct = list(dict.fromkeys(places))
+    return ", ".join(distinct[:most]) + (f" and {len(distinct) - most} more" if len(distinct) > most else "")
+
+
+def per_turn(transfer: Transfer) -> str:
+    """How many in each turn of the loop, where that is known."""
+    rate = transfer.per_turn if transfer.turns and transfer.turns > 1 else None
+    return "" if rate is None else f"{rate:.2f}".rstrip("0").rstrip(".")
+
+
+def duration(seconds: float) -> str:
+    """A time for people."""
+    if seconds >= 1:
+        return f"{seconds:.2f} s"
+    return f"{1e3 * seconds:.2f} ms" if seconds >= 1e-3 else f"{1e6 * seconds:.0f} us"
+
+
+def amount(size: float) -> str:
+    """Bytes for people."""
+    if size < KILO:
+        return f"{size:.0f} B"
+    unit = min(int(math.log(size, KILO)), len(UNITS) - 1)
+    return f"{size / KILO**unit:.1f} {UNITS[unit]}"

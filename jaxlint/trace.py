@@ -1,0 +1,137 @@
+"""A program, run as it would run without jaxlint but with its transfers recorded; the record joined with findings.
+
+The program keeps the terminal: its standard streams are ours. What is recorded comes from the witness in each of its
+Pythons, through files in a temporary folder. Nothing is checked here: findings are given.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from jaxlint import witness
+from jaxlint.errors import UserError
+from jaxlint.findings import Finding
+from jaxlint.records import Records
+from jaxlint.sites import Operation
+from jaxlint.statements import Statements
+from jaxlint.transfers import Run, Transfer, Unreached
+from jaxlint.witness.plan import VARIABLE, Plan, Traced, write_plan
+
+SITE = Path(witness.__file__).resolve().parent / "site"
+EXPLICIT = (Operation.EXPLICIT_FETCH, Operation.EXPLICIT_UPLOAD, Operation.REDUNDANT_PUT)
+SIGNAL_STATUS = 128
+FORWARDED = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP", "SIGQUIT") if hasattr(signal, name))
+
+
+def run(
+    words: Sequence[str],
+    *,
+    python: str,
+    levels: Mapping[str, str],
+    backend: str,
+    cache: Path,
+    plugin: str,
+) -> Run:
+    """Runs ``python WORDS…`` to its end and gives its record. `levels` are those of the guard by direction. UserError
+    where it can not be started, or was not watched."""
+    with tempfile.TemporaryDirectory(prefix="jaxlint-", ignore_cleanup_errors=True) as temporary:
+        records = Path(temporary) / "records"
+        records.mkdir()
+        plan = Path(temporary) / "plan.json"
+        write_plan(Plan({}, {}, str(records), str(cache), backend, traced=Traced(levels)), str(plan))
+        environment = {**os.environ, VARIABLE: str(plan)}
+        environment["PYTHONPATH"] = os.pathsep.join(filter(None, (str(SITE), environment.get("PYTHONPATH"))))
+        if plugin:
+            environment["JAXLINT_PLUGIN"] = str(Path(plugin).absolute())
+        began, began_at = time.perf_counter(), time.time()
+        status = _run(python, words, environment)
+        seconds = time.perf_counter() - began
+        return Records.read(records).run(words, status, seconds, began_at)
+
+
+def _run(python: str, words: Sequence[str], environment: Mapping[str, str]) -> int:
+    """The exit status as a shell would have it."""
+    try:
+        process = subprocess.Popen([python, *words], env=environment)
+    except OSError as error:
+        raise UserError(f"{python}: cannot be started: {error.strerror}") from None
+    with _signals_of(process):
+        status = process.wait()
+    return status if status >= 0 else SIGNAL_STATUS - status
+
+
+@contextmanager
+def _signals_of(process: "subprocess.Popen[bytes]") -> Iterator[None]:
+    """An interrupt from the terminal reaches the program by itself, and is its business; what is sent to us alone is
+    handed on."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {signal.SIGINT: signal.signal(signal.SIGINT, signal.SIG_IGN)}
+    for number in FORWARDED:
+        if sys.platform != "win32":
+            before[number] = signal.signal(number, lambda number, frame: process.send_signal(number))
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def joined(run: Run, findings: Sequence[Finding], checked: Mapping[str, str]) -> Run:
+    """The run with what the static pass says of its lines. `checked` maps the checked files as the record names them to
+    the paths that findings have."""
+    by_path: dict[str, list[Finding]] = {}
+    for finding in findings:
+        if finding.direction is not None and finding.span.cell is None:
+            by_path.setdefault(finding.span.path, []).append(finding)
+    statements = {path: Statements.of_file(path) for path in checked}
+    met: set[int] = set()
+    transfers = []
+    for transfer in run.transfers:
+        found = _finding_of(transfer, by_path, checked, statements)
+        met.update(map(id, found))
+        transfers.append(replace(transfer, finding=found[0].code if found else None))
+    missed = tuple(n for n, t in enumerate(transfers) if t.finding is None and not t.explicit)
+    unreached = tuple(
+        Unreached(finding.code, finding.span.path, finding.span.line)
+        for found in by_path.values()
+        for finding in found
+        if id(finding) not in met
+    )
+    return replace(run, transfers=tuple(transfers), missed=missed, unreached=unreached)
+
+
+def _finding_of(
+    transfer: Transfer,
+    by_path: Mapping[str, Sequence[Finding]],
+    checked: Mapping[str, str],
+    statements: Mapping[str, Statements],
+) -> list[Finding]:
+    """The findings that speak of a transfer, the best first: at its own line, or at the line of the nearest checked
+    file that led there."""
+    for path, line in (_place(call) for call in transfer.stack):
+        if path not in checked:
+            continue
+        known = [f for f in by_path.get(checked[path], ()) if f.direction == transfer.direction]
+        first, last = statements[path].lines(line)
+        found = [f for f in known if f.span.line <= line <= f.span.end_line]
+        found = found or [f for f in known if first <= f.span.line <= last]
+        found = [f for f in found if transfer.explicit or f.operation not in EXPLICIT]
+        return sorted(found, key=lambda f: (f.operation in EXPLICIT) != transfer.explicit)
+    return []
+
+
+def _place(call: str) -> tuple[str, int]:
+    """``path:line name`` as path and line."""
+    place = call.rpartition(" ")[0]
+    path, _, line = place.rpartition(":")
+    return path, int(line) if line.isdigit() else 0

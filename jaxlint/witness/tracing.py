@@ -1,0 +1,107 @@
+"""A run that is recorded: the witness of a process in which nothing is marked and everything that crosses is noted."""
+
+import atexit
+import os
+import sys
+from types import ModuleType
+
+from .backends import Backends
+from .levels import Levels
+from .passages import Passages, no_short_cut
+from .plan import Plan, Traced
+from .plugin import Table
+from .recording import Recording
+from .records import Recorder
+from .slots import Slots, watch_loading
+
+ARGUMENTS = 8
+
+
+class Tracing:
+    """The record of one process, from the import of jax to its end."""
+
+    def __init__(self, plan: Plan, traced: Traced, recorder: Recorder) -> None:
+        self.traced, self.recorder = traced, recorder
+        self.recording = Recording(recorder)
+        self.levels = Levels(traced.levels, self.recording)
+        self.backends = Backends(plan, recorder)
+        self.folder = os.getcwd() + os.sep
+        self.loaded: set[str] = set()
+
+    def place(self, after_import: "object") -> None:
+        """Puts the hooks in place; the program then starts as it would have. `after_import` awaits a module."""
+        assert callable(after_import)
+        self.tell_start()
+        after_import("jax", self.begin)
+        atexit.register(self.finish)
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self.after_fork)
+        after_import("multiprocessing.util", self.finish_with_multiprocessing)
+
+    def tell_start(self) -> None:
+        arguments = [str(argument) for argument in getattr(sys, "orig_argv", sys.argv)][:ARGUMENTS]
+        self.recorder.tell(started=os.getpid(), python=sys.version.split()[0], argv=arguments)
+
+    def begin(self, _module: ModuleType) -> None:
+        """jax has been imported."""
+        self.recording.learn_packages()
+        # At the end of Python the main module has forgotten its file.
+        self.look_for_files()
+        self.levels.begin()
+        self.backends.on_table = self.watch_table
+        self.backends.on_sentinel = self.watch_doors
+        self.backends.serve(offer_devices=False)
+        if self.backends.name == "device":
+            watch_loading(self.watch_table)
+        self.backends.tell()
+
+    def watch_table(self, table: Table) -> None:
+        """A plugin is about to serve."""
+        Slots(table, self.recording)
+        Passages(self.recording).time_fetches()
+
+    def watch_doors(self) -> None:
+        """The ordinary CPU client serves, behind `sentinel`."""
+        from . import sentinel
+
+        passages = Passages(self.recording)
+        passages.note_fetches(sentinel.would_cross)
+        passages.note_uploads(sentinel.makes_stand_in)
+        no_short_cut()
+
+    def after_fork(self) -> None:
+        """In a forked child: its own record, from nought."""
+        self.recorder.after_fork()
+        self.recording.reset()
+        self.tell_start()
+        self.backends.tell()
+
+    def finish_with_multiprocessing(self, module: ModuleType) -> None:
+        """A child of multiprocessing leaves without `atexit`."""
+        module.Finalize(None, self.finish, exitpriority=-100)
+        register = getattr(module, "register_after_fork", None)
+        if register is not None:
+            register(self, lambda _: module.Finalize(None, self.finish, exitpriority=-100))
+
+    def finish(self) -> None:
+        """At the end of the process: the last word on each site, the files that were loaded, and which process of a
+        distributed program this is."""
+        distributed = sys.modules.get("jax._src.distributed")
+        if distributed is not None and distributed.global_state.process_id:
+            self.recorder.tell(process=distributed.global_state.process_id)
+        self.look_for_files()
+        self.recorder.tell(loaded=sorted(self.loaded))
+        self.recording.flush()
+
+    def look_for_files(self) -> None:
+        """The program's own source files, below the folder that it was started in."""
+        for module in [*sys.modules.values()]:
+            path = getattr(module, "__file__", None)
+            if type(path) is str and path.endswith(".py"):
+                path = os.path.abspath(path)
+                if (
+                    path.startswith(self.folder)
+                    and "site-packages" not in path
+                    and not path.startswith(self.recording.prefixes)
+                ):
+                    self.loaded.add(path)

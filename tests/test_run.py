@@ -1,0 +1,255 @@
+"""`jaxlint run` as a user meets it: the program undisturbed, levels of the guard, reports, troubles."""
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from backends import BACKENDS
+from confirming import ROOT, environment
+from running import recorded, run
+
+SCHEMA = json.loads((ROOT / "schema" / "jaxlint-run-1.schema.json").read_text("utf-8"))
+PROGRAM = """\
+import sys
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+
+@jax.jit
+def step(x, batch):
+    return x + batch
+
+
+def train(turns):
+    x = jax.device_put(np.zeros(8, np.float32))
+    batch = np.ones(8, np.float32)
+    for turn in range(turns):
+        x = step(x, batch)
+        if float(x[0]) < 0:
+            break
+    return jax.device_get(x)
+
+
+def never():
+    print(jnp.ones(3))
+
+
+print(sys.argv[1:], train(20).sum())
+"""
+# Whatever the guard says, this program ends.
+SWALLOW = """\
+import jax, jax.numpy as jnp
+x = jnp.arange(3.0)
+try:
+    print(x)
+except Exception as error:
+    print("swallowed", type(error).__name__)
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "train.py").write_text(PROGRAM)
+    return tmp_path
+
+
+def rows(report: dict[str, Any]) -> dict[tuple[int, str, bool], dict[str, Any]]:
+    """By line, direction, explicitness."""
+    return {(t["line"], t["direction"], t["explicit"]): t for t in report["transfers"]}
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_record(folder: Path, backend: str) -> None:
+    report = recorded(folder, backend, "train.py", "--turns", "3")
+    jsonschema.Draft202012Validator(SCHEMA).validate(report)
+    found = rows(report)
+    upload, fetch = found[16, "host_to_device", False], found[17, "device_to_host", False]
+    assert (upload["count"], upload["bytes"], upload["turns"], upload["finding"]) == (20, 640, 20, "JT203")
+    assert (fetch["count"], fetch["bytes"], fetch["function"], fetch["finding"]) == (20, 80, "train", "JT104")
+    assert (fetch["path"], fetch["thread"]) == ("train.py", "MainThread")
+    assert fetch["stack"] == ["train.py:17 train", "train.py:26 <module>"]
+    assert found[13, "host_to_device", True]["bytes"] == 32
+    assert found[19, "device_to_host", True]["count"] == 1
+    assert report["steps"]["line"] == 15
+    assert report["steps"]["count"] == 20
+    assert report["steps"]["seconds"] > 0
+    assert {(row["code"], row["line"]) for row in report["unreached"]} == {("JT101", 23), ("JT291", 23)}
+    assert [report["transfers"][index]["finding"] for index in report["missed"]] == [None] * len(report["missed"])
+    assert sum(m[1] for m in fetch["moments"]) == 20
+    assert (report["command"], report["exit_status"]) == (["train.py", "--turns", "3"], 0)
+    costs = [-t["seconds"] for t in report["transfers"]]
+    assert costs == sorted(costs)
+
+
+def test_the_table_is_on_standard_error(folder: Path) -> None:
+    done = run(folder, "--isolated", "--backend", "sentinel", "--stacks", "train.py", "a", "-q", "--report")
+    assert (done.returncode, done.stdout) == (0, "['a', '-q', '--report'] 160.0\n")
+    lines = done.stderr.splitlines()
+    assert lines[0].startswith("train.py a -q --report: ")
+    assert lines[0].endswith("exit status 0, sentinel")
+    assert lines[1].startswith("loop at train.py:15: 20 turns, ")
+    (row,) = [line for line in lines if line.endswith("train.py:17 train") and "JT104" in line]
+    assert row.split()[2:6] == ["20", "1", "80", "B"]
+    assert "found by the static pass, never seen to transfer (2): " in done.stderr
+    assert lines[lines.index(row) + 1].strip() == "train.py:26 <module>"
+
+
+def test_a_module_and_its_exit_status(folder: Path) -> None:
+    (folder / "package").mkdir()
+    (folder / "package" / "__main__.py").write_text("import sys\nprint(sys.stdin.read(), sys.argv[1:])\nsys.exit(7)\n")
+    done = run(folder, "--isolated", "-m", "package", "--guard", "x", given="from a pipe")
+    assert (done.returncode, done.stdout) == (7, "from a pipe ['--guard', 'x']\n")
+    assert "nothing was transferred" in done.stderr
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_disallow_stops_at_the_first(folder: Path, backend: str) -> None:
+    words = ("--isolated", "--backend", backend, "--guard-device-to-host", "disallow", "train.py")
+    done = run(folder, *words)
+    assert done.returncode == 1
+    assert "jaxlint: train.py:17 in train: device-to-host transfer refused, shape=(), dtype=F32, device=cpu:0" in (
+        done.stderr
+    )
+    assert "Disallowed device-to-host transfer" in done.stderr
+    done = run(folder, "--isolated", "--backend", backend, "--guard-host-to-device", "disallow", "train.py")
+    assert "jaxlint: train.py:16 in train: host-to-device transfer refused, aval=ShapedArray(float32[8])" in done.stderr
+    assert (done.returncode, done.stdout) == (1, "")
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (("--guard", "disallow_explicit"), 13),
+        (("--guard-device-to-host", "disallow_explicit", "--guard", "allow"), 17),
+        (("--guard", "allow"), None),
+        ((), None),
+    ],
+)
+def test_levels(folder: Path, words: tuple[str, ...], line: int | None) -> None:
+    done = run(folder, "--isolated", "--backend", "sentinel", *words, "train.py")
+    assert done.returncode == (0 if line is None else 1), done.stderr
+    assert (f"jaxlint: train.py:{line} in train: " in done.stderr) == (line is not None)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_log_is_a_line_a_site(folder: Path, backend: str) -> None:
+    done = run(folder, "--isolated", "-q", "--backend", backend, "--guard-device-to-host", "log", "train.py")
+    said = [line for line in done.stderr.splitlines() if line.startswith("jaxlint:")]
+    assert said == ["jaxlint: train.py:17 in train: implicit device-to-host transfer, shape=(), dtype=F32"]
+    done = run(folder, "--isolated", "-q", "--backend", backend, "--guard", "log_explicit", "train.py")
+    said = [line for line in done.stderr.splitlines() if line.startswith("jaxlint:")]
+    assert "jaxlint: train.py:19 in train: explicit device-to-host transfer, shape=(8), dtype=F32" in said
+    assert len(said) == len({*said})
+
+
+def test_a_refusal_that_the_program_swallows(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text(SWALLOW)
+    done = run(tmp_path, "--isolated", "--guard-device-to-host", "disallow", "--backend", "sentinel", "a.py")
+    assert (done.returncode, done.stdout[:10]) == (0, "swallowed ")
+
+
+THREADS = """\
+import multiprocessing, os, threading
+import jax, jax.numpy as jnp
+
+def work():
+    for turn in range(5):
+        float(jnp.arange(3.0).sum())
+
+if __name__ == "__main__":
+    thread = threading.Thread(target=work, name="worker")
+    thread.start()
+    thread.join()
+    context = multiprocessing.get_context("spawn")
+    child = context.Process(target=work)
+    child.start()
+    child.join()
+"""
+
+
+def test_threads_and_children(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text(THREADS)
+    (fetch,) = [t for t in recorded(tmp_path, "sentinel", "a.py")["transfers"] if t["direction"] == "device_to_host"]
+    assert (fetch["count"], fetch["bytes"], fetch["line"]) == (10, 40, 6)
+
+
+KILLED = """\
+import os, time
+import jax, jax.numpy as jnp
+for turn in range(1000):
+    float(jnp.arange(3.0).sum())
+print("ready", flush=True)
+time.sleep(100)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals end no process there")
+def test_a_killed_program_loses_little(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text(KILLED)
+    words = [
+        sys.executable,
+        "-m",
+        "jaxlint",
+        "run",
+        "--isolated",
+        "--backend",
+        "sentinel",
+        "--report",
+        "a.json",
+        "a.py",
+    ]
+    process = subprocess.Popen(
+        words, cwd=tmp_path, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    # What is sent to jaxlint is handed on to the program.
+    process.send_signal(signal.SIGTERM)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 128 + signal.SIGTERM, said
+    report = json.loads((tmp_path / "a.json").read_text("utf-8"))
+    (fetch,) = [t for t in report["transfers"] if t["direction"] == "device_to_host"]
+    assert fetch["count"] >= 500
+    assert report["exit_status"] == 143
+
+
+def test_compare(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(PROGRAM)
+    run(tmp_path, "--isolated", "-q", "--backend", "sentinel", "--report", "before.json", "train.py")
+    (tmp_path / "train.py").write_text(PROGRAM.replace("        if float(x[0]) < 0:\n            break\n", ""))
+    run(tmp_path, "--isolated", "-q", "--backend", "sentinel", "--report", "after.json", "train.py")
+    done = run(tmp_path, "--compare", "before.json", "after.json")
+    lines = done.stdout.splitlines()
+    assert (done.returncode, done.stderr) == (0, "")
+    (gone,) = [line for line in lines if line.startswith("gone") and "device to host" in line]
+    assert gone.split()[1:4] == ["20", "->", "0"]
+    assert any(line.startswith("a turn of the loop: ") for line in lines)
+    assert any(line.startswith("the whole run: ") for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        ((), "say what to run: jaxlint run SCRIPT ARGS, or jaxlint run -m MODULE ARGS"),
+        (("-m",), "say what to run"),
+        (("nonesuch.py",), "nonesuch.py: no such script"),
+        (("--report", "x.pdf", "a.py"), "--report x.pdf: the suffix chooses the form"),
+        (("--guard", "never", "a.py"), "argument --guard: invalid choice: 'never'"),
+        (("--compare", "a.py", "b.json"), "a.py is no report of `jaxlint run`"),
+        (("--compare", "b.json", "b.json"), "b.json: cannot be read"),
+        (("--compare", "c.json", "c.json"), "c.json: a report of version 9: this jaxlint reads version 1"),
+    ],
+)
+def test_wrong_requests_are_one_line(tmp_path: Path, words: tuple[str, ...], line: str) -> None:
+    (tmp_path / "a.py").write_text("print(1)\n")
+    (tmp_path / "c.json").write_text('{"version": 9}')
+    done = run(tmp_path, *words)
+    assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1), done.stderr
+    assert done.stderr.startswith(f"jaxlint: {line}")
