@@ -10,6 +10,7 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -67,7 +68,8 @@ class Cache:
             scratch.replace(place)
             self._drop_old()
         except (OSError, ValueError):
-            scratch.unlink(missing_ok=True)
+            with suppress(OSError):
+                scratch.unlink(missing_ok=True)
 
     def _drop_old(self) -> None:
         entries = sorted(self.folder.glob("*.json"), key=lambda path: path.stat().st_mtime_ns, reverse=True)

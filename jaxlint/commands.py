@@ -52,7 +52,7 @@ def check(request: Request) -> int:
     if request.show_files:
         return _show_files(settings, names)
     if request.output_file is not None and not request.output_file.absolute().parent.is_dir():
-        raise UserError(f"{request.output_file}: cannot write the report: no such folder")
+        raise UserError(f"{request.output_file}: cannot write the report: No such file or directory")
     inputs = Inputs()
     if stdin is None:
         report = check_paths(settings, names, rules=rules, inputs=inputs, cached=not request.no_cache)

@@ -69,7 +69,7 @@ def reported(report: Report) -> Marks:
 def check(text: str, min_confidence: Confidence = BY_DEFAULT) -> Report:
     """A check of one text by the default rules at every heat."""
     settings = Settings(min_heat=Heat.COLD, min_confidence=min_confidence)
-    with mock.patch("jaxlint.check.load_models", _load_models):
+    with mock.patch("jaxlint.interp.models.load_models", _load_models):
         return check_bytes(settings, text.encode(), "page.py")
 
 
@@ -89,7 +89,7 @@ def check_project(text: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> N
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(part, "utf-8")
         marks |= expected(part, path)
-    with mock.patch("jaxlint.check.load_models", _load_models):
+    with mock.patch("jaxlint.interp.models.load_models", _load_models):
         _compare(check_paths(Settings(min_heat=Heat.COLD), ["."]), marks)
 
 
