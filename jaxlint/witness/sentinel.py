@@ -117,11 +117,11 @@ class _Guard:
         self.fetch = fetch
         self.stand_ins: list[ArrayImpl] = []
         # Arrays whose copy to the host is under way: that was judged, the fetch that follows is not.
-        self.copying: set[int] = set()
+        self.copying: dict[int, weakref.ref[ArrayImpl]] = {}
 
     def asks(self, array: ArrayImpl) -> bool:
         """True if a fetch of the array would cross: not fetched before, not being copied, not in a host callback."""
-        return not _state.silent and array._npy_value is None and id(array) not in self.copying
+        return not _state.silent and array._npy_value is None and not self.is_copying(array)
 
     def check(self, array: ArrayImpl) -> None:
         """Returns, logs or raises, as the real guard does for this thread now."""
@@ -144,9 +144,18 @@ class _Guard:
             return
         raise refusal
 
+    def is_copying(self, array: ArrayImpl) -> bool:
+        """True if this array's copy is under way. A number alone would not do: it may have been another array's."""
+        known = self.copying.get(id(array))
+        return known is not None and known() is array
+
     def remember_copy(self, array: ArrayImpl) -> None:
-        self.copying.add(id(array))
-        weakref.finalize(array, self.copying.discard, id(array))
+        key = id(array)
+        self.copying[key] = weakref.ref(array, lambda gone: self._forget(key, gone))
+
+    def _forget(self, key: int, gone: "weakref.ref[ArrayImpl]") -> None:
+        if self.copying.get(key) is gone:
+            del self.copying[key]
 
 
 class _Installed:
@@ -236,7 +245,7 @@ def _replace_value(guard: _Guard) -> None:
             guard.check(self)
         with _silently():
             fetched = original(self)
-        if not asked and id(self) not in guard.copying:
+        if not asked and not guard.is_copying(self):
             return fetched
         # An accelerator's array keeps a copy of its own; a view of the CPU buffer would also keep that buffer alive.
         fetched = np.array(fetched)
