@@ -236,7 +236,7 @@ def _finding(rule: Rule, match: Match, site: Site) -> Finding:
         ),
         heat=site.heat,
         confidence=site.confidence,
-        use=rule.use,
+        use=rule.use and (site.use or rule.use),
         notes=site.notes,
         operation=site.operation,
         callee=site.callee,

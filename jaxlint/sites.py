@@ -96,13 +96,14 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """One step of a provenance: how an operand came to be where it is."""
+    """One step of a provenance: how an operand came to be where it is, or (`after`) where it goes from the site."""
 
     path: str
     line: int
     column: int
     message: str
     cell: int | None = None
+    after: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +118,8 @@ class Operand:
 class Site:
     """An operation at a place. `callee` is the resolved dotted name ("numpy.asarray", "builtins.print"), a method as
     ".item", or None for syntax (an f-string, a truth test). `operands` are only those that the operation reads,
-    uploads or moves. `detail` is what a message may add (a level, a direction, a library)."""
+    uploads or moves. `detail` is what a message may add (a level, a direction, a library). `use` is what a fetched
+    value is for, as far as the analysis saw where it goes; None leaves it to the rule."""
 
     span: Span
     operation: Operation
@@ -128,3 +130,4 @@ class Site:
     confidence: Confidence
     notes: tuple[Note, ...] = ()
     detail: str = ""
+    use: str | None = None

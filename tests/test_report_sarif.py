@@ -12,6 +12,7 @@ import pytest
 
 from jaxlint.findings import Report
 from jaxlint.report.sarif import render
+from jaxlint.sites import Note
 from report_sample import CONTEXT, EMPTY, PLAIN, RICH, SCALAR, TRAIN
 
 OFFICIAL = "c3b4bb2d6093897483348925aaa73af03b3e3f4bd4ca38cef26dcb4212a2682e"
@@ -71,6 +72,16 @@ def test_a_result() -> None:
         "step is compiled by jax.jit",
         "loss comes from step",
         "float() fetches loss and waits for the device",
+    ]
+
+
+def test_where_the_value_goes_comes_after_the_finding() -> None:
+    notes = (*SCALAR.notes, Note("src/train.py", 5, 1, "`print` shows it", after=True))
+    document = json.loads(render(Report((replace(SCALAR, notes=notes),), files=1), CONTEXT))
+    steps = document["runs"][0]["results"][0]["codeFlows"][0]["threadFlows"][0]["locations"]
+    assert [step["location"]["message"] for step in steps][-2:] == [
+        {"text": "float() fetches loss and waits for the device"},
+        {"text": "`print` shows it"},
     ]
 
 

@@ -10,6 +10,7 @@ from jaxlint.rulebook import Rule, load_rules
 RULES = {rule.code: rule for rule in load_rules()}
 # The Good programs of these families transfer nothing, so no other rule has anything to say of them either. Those of
 # the guard's misuse (5) fetch in order to be refused.
+CONVERSIONS = {"JT104", "JT106", "JT108", "JT191"}
 QUIET = [rule.code for rule in RULES.values() if rule.family in "01234"]
 
 
@@ -31,7 +32,9 @@ def test_the_marked_lines_of_the_bad_program_are_found_and_no_others(code: str) 
     findings = found(rule.bad.text, rule)
     assert sorted(finding.span.line for finding in findings) == list(rule.marked)
     for finding in findings:
-        assert (finding.name, finding.direction, finding.use) == (rule.name, rule.direction, rule.use)
+        assert (finding.name, finding.direction) == (rule.name, rule.direction)
+        # What a conversion is for depends on what becomes of its result; the page has the last word on all others.
+        assert finding.use == rule.use or (code in CONVERSIONS and finding.use is not None)
 
 
 @pytest.mark.parametrize("code", QUIET)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import libcst as cst
 
-from jaxlint.interp import effects, guards
+from jaxlint.interp import effects, guards, uses
 from jaxlint.interp.classes import find_in_class
 from jaxlint.interp.displays import store_item
 from jaxlint.interp.engine import Argument, Engine, Frame
@@ -47,12 +47,16 @@ def assign(frame: Frame, target: cst.CSTNode, value: Value) -> None:
         assign(frame, target.value, value)
     elif isinstance(target, cst.Attribute):
         base = frame.engine.evaluate(frame, target.value)
+        value = uses.stored(frame, target, value)
         stored = set_attribute(frame, target, base, target.attr.value, value)
         if stored and isinstance(target.value, cst.Name):
             frame.state.names[f"{target.value.value}.{target.attr.value}"] = value
     elif isinstance(target, cst.Subscript):
         base = frame.engine.evaluate(frame, target.value)
         index, at = evaluate_index(frame, target.slice)
+        if not base.kind & (ARRAY | Kind.NUMPY):
+            packed = bool(index.const and isinstance(index.const[0], str))
+            value = uses.stored(frame, target, value, kept=not packed)
         set_item(frame, target, base, index, at, value)
         refine_item(frame, target.value, index, at, value)
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import libcst as cst
 
-from jaxlint.interp import effects
+from jaxlint.interp import effects, uses
 from jaxlint.interp.binding import bind
 from jaxlint.interp.classes import instantiate
 from jaxlint.interp.contexts import context_of
@@ -167,6 +167,7 @@ def call_function(
     activation, result = run(frame, node, info, function, bound, mode or frame.mode, trace_start=trace_start)
     forget_refinements(frame)
     _carry_fetches(frame, activation, info, bound, arguments)
+    result = uses.given_back(frame, activation.number, bound, result)
     if info.is_generator:
         result = of(Stream(activation.yielded, activation.number))
     return identify(frame, node, result, activation.result_fetched)
@@ -236,6 +237,9 @@ def run(
     fetched = tuple(n for n, v in bound.items() if v.kind & ARRAY and effects.is_fetched(frame, v.tokens))
     circumstances = (trace_start, frame.traced, guarded, frame.jit_disabled, frame.concrete)
     activation, bound = context_of(engine, info, function, bound, mode, circumstances, fetched, frame.depth)
+    for name, value in bound.items():
+        if value.sources or value.objects:
+            uses.bound_to(frame, activation.number, name, value)
     engine.reached.add(info.place)
     if frame.activation is not activation:
         pace = Pace.LOOPED if _recursive(frame, info) else frame.pace  # recursion is a loop
@@ -250,7 +254,7 @@ def run(
         scope=engine.scopes[activation.number],
         module=info.module,
         mode=mode,
-        state=State({n: _as_parameter(n, v) for n, v in bound.items()}, {("parameter", n) for n in fetched}),
+        state=State(_as_parameters(activation, mode, bound), {("parameter", n) for n in fetched}),
         info=info,
         depth=frame.depth + 1,
         guards=frame.guards,
@@ -277,6 +281,13 @@ def _recursive(frame: Frame, info: FunctionInfo) -> bool:
     return False
 
 
+def _as_parameters(activation: Activation, mode: Mode, bound: dict[str, Value]) -> dict[str, Value]:
+    names = {n: _as_parameter(n, v) for n, v in bound.items()}
+    if mode is Mode.STAGED:
+        return names
+    return {n: uses.as_parameter(v, activation.number, n) for n, v in names.items()}
+
+
 def _as_parameter(name: str, value: Value) -> Value:
     return replace(value, tokens=frozenset((("parameter", name),))) if value.kind & ARRAY else value
 
@@ -285,6 +296,7 @@ def _run_body(engine: Engine, frame: Frame, info: FunctionInfo, bound: dict[str,
     activation = frame.activation
     activation.running = True
     activation.sites.clear()
+    activation.fetching.clear()
     activation.reads.clear()
     activation.captured.clear()
     outer_reads, engine.heap.reads = engine.heap.reads, activation.reads
@@ -320,7 +332,7 @@ def _attempts(engine: Engine, frame: Frame, info: FunctionInfo, bound: dict[str,
                 frame.note_end()
         if attempt or activation.result == before or (before.is_nothing and not activation.recursive):
             break
-        frame.state = State({n: _as_parameter(n, v) for n, v in bound.items()})
+        frame.state = State(_as_parameters(activation, frame.mode, bound))
     if frame.ends is not None:
         held = frame.ends.names
         names = [n for n in info.captured - info.rebound if n in held]

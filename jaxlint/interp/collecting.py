@@ -1,23 +1,40 @@
 """From the sites of all activations to those that are reported: one a place, with its position and heat."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 
 import libcst as cst
 
+from jaxlint.interp import uses
 from jaxlint.interp.engine import Engine
 from jaxlint.interp.heat import Pace, spread
+from jaxlint.interp.ledger import Used
 from jaxlint.interp.states import RawSite
 from jaxlint.interp.values import Origin, Place
 from jaxlint.sites import Confidence, Heat, Note, Operand, Operation, Site, Span
 
 MAX_NOTES = 6
+UPLOADS = {
+    Operation.COMPILED_CALL, Operation.CONSTANT_CALL, Operation.UPLOAD, Operation.EAGER_CALL, Operation.MIXED,
+    Operation.SCALAR_OPERAND, Operation.EXPLICIT_UPLOAD,
+}  # fmt: skip
+RETURNED = "a round trip: the data was fetched from the device here"
 
 
 Positions = Callable[[cst.Module, Sequence[cst.CSTNode]], dict[int, tuple[int, int, int, int]]]
 
-
 """Where nodes stand: by ``id``, line, column, end line and end column, from 1, the end exclusive."""
+
+Spans = Mapping[int, tuple[int, int, int, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """Where fetched values go: by fetch the strongest use, by upload the fetch that its data comes from."""
+
+    used: Mapping[Place, Used]
+    returns: Mapping[int, Place]
 
 
 def sites(engine: Engine, positions: Positions) -> Iterable[Site]:
@@ -43,21 +60,28 @@ def sites(engine: Engine, positions: Positions) -> Iterable[Site]:
     for site, _ in list(chosen.values()):
         if site.operation is Operation.PRINT and site.traced:
             # A fetch at the same place (under disable_jit) says more than the print of a tracer.
-            place = (site.module.path, site.module.place(site.node).number, site.operation)
-            if (*place, False) in chosen:
-                del chosen[*place, True]
+            key_ = (site.module.path, site.module.place(site.node).number, site.operation)
+            if (*key_, False) in chosen:
+                del chosen[*key_, True]
     warmed = _warmed(engine)
     pinned = engine.pinned_to_cpu
+    flow = Flow(engine.ledger.settled(), engine.ledger.returns())
     wanted: dict[str, dict[int, cst.CSTNode]] = {}
     for site, _ in chosen.values():
         nodes = wanted.setdefault(site.module.path, {})
         nodes[id(site.node)] = site.node
-        for value, _at in site.operands[:1]:
-            for origin in _chain(value.origin):
-                module = engine.project.at(origin.place.path)
-                if module is not None:
-                    node = module.nodes[origin.place.number]
-                    wanted.setdefault(origin.place.path, {})[id(node)] = node
+        place = site.module.place(site.node)
+        places = [origin.place for value, _at in site.operands[:1] for origin in _chain(value.origin)]
+        if id(site.node) in flow.returns:
+            places.append(flow.returns[id(site.node)])
+        for told in places:
+            module = engine.project.at(told.path)
+            if module is not None:
+                node = module.nodes[told.number]
+                wanted.setdefault(told.path, {})[id(node)] = node
+        used = flow.used.get(place)
+        if used is not None:
+            wanted.setdefault(used.path, {})[id(used.node)] = used.node
     spans: dict[int, tuple[int, int, int, int]] = {}
     for path, nodes in wanted.items():
         module = engine.project.at(path)
@@ -68,7 +92,7 @@ def sites(engine: Engine, positions: Positions) -> Iterable[Site]:
             continue
         if site.operation is Operation.CACHE and site.owner in warmed:
             continue
-        made = _site(engine, site, pace.heat, spans)
+        made = _site(engine, site, pace.heat, spans, flow)
         if made is not None:
             yield made
 
@@ -127,24 +151,38 @@ def _chain(origin: Origin | None) -> list[Origin]:
     return out
 
 
-def _site(engine: Engine, raw: RawSite, heat: Heat, spans: dict[int, tuple[int, int, int, int]]) -> Site | None:
+def _site(engine: Engine, raw: RawSite, heat: Heat, spans: Spans, flow: Flow) -> Site | None:
     span = spans.get(id(raw.node))
     if span is None:
         return None
     operands = tuple(Operand(v.kind, raw.module.text_of(at) if at is not None else "") for v, at in raw.operands[:8])
-    notes: list[Note] = []
+    notes: list[Note | None] = []
     if raw.operands:
-        for origin in reversed(_chain(raw.operands[0][0].origin)):
-            module = engine.project.at(origin.place.path)
-            if module is None:
-                continue
-            place = spans.get(id(module.nodes[origin.place.number]))
-            if place is not None:
-                notes.append(Note(origin.place.path, place[0], place[1], origin.message))
+        chain = reversed(_chain(raw.operands[0][0].origin))
+        notes += [_note(engine, spans, origin.place, origin.message) for origin in chain]
+    used = None if raw.traced else _used(raw, flow)
+    if not raw.traced and raw.operation in UPLOADS and id(raw.node) in flow.returns:
+        notes.append(_note(engine, spans, flow.returns[id(raw.node)], RETURNED))
+    if used is not None and (at := spans.get(id(used.node))) is not None:
+        message = used.message(looped=heat is Heat.HOT)
+        notes.append(Note(used.path, at[0], at[1], message, after=True))
     return Site(
         Span(raw.module.path, *span), raw.operation, raw.callee, operands, heat, raw.traced, raw.confidence,
-        tuple(notes), raw.detail,
+        tuple(note for note in notes if note is not None), raw.detail, None if used is None else used.use.word,
     )  # fmt: skip
+
+
+def _used(raw: RawSite, flow: Flow) -> Used | None:
+    """What becomes of the value that a site fetches, unless the fetch itself is the stronger use."""
+    used = flow.used.get(raw.module.place(raw.node)) if raw.operation in uses.FETCHES else None
+    own = uses.intrinsic(raw.operation, raw.callee)
+    return None if used is None or (own is not None and used.use <= own) else used
+
+
+def _note(engine: Engine, spans: Spans, place: Place, message: str) -> Note | None:
+    module = engine.project.at(place.path)
+    span = None if module is None else spans.get(id(module.nodes[place.number]))
+    return None if span is None else Note(place.path, span[0], span[1], message)
 
 
 def _paces(engine: Engine) -> dict[int, Pace]:

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import libcst as cst
 
+from jaxlint.interp import uses
 from jaxlint.interp.assignment import leak, refine_item
 from jaxlint.interp.calls import call_with
 from jaxlint.interp.classes import find_in_class
@@ -145,13 +146,18 @@ def _replace(call: Call) -> Value:
     return replace(out, objects=frozenset(objects))
 
 
+def _stored(call: Call, value: Value) -> Value:
+    """A value that is put into the receiver."""
+    return uses.stored(call.frame, call.node, value, uses.receiver_of(call.node))
+
+
 def receiver_objects(call: Call) -> list[Object]:
     return [] if call.receiver is None else list(call.receiver.objects)
 
 
 @handler("append")
 def _append(call: Call) -> Value:
-    value = call.argument(1 if call.name.endswith("insert") else 0) or UNKNOWN
+    value = _stored(call, call.argument(1 if call.name.endswith("insert") else 0) or UNKNOWN)
     for obj in receiver_objects(call):
         call.engine.heap.write(obj, ANY, replace(value, const=()))
         leak(call.frame, call.node, obj, value)
@@ -160,7 +166,7 @@ def _append(call: Call) -> Value:
 
 @handler("extend")
 def _extend(call: Call) -> Value:
-    element = nth_element(call, 0)
+    element = _stored(call, nth_element(call, 0))
     for obj in receiver_objects(call):
         call.engine.heap.write(obj, ANY, replace(element, const=()))
         leak(call.frame, call.node, obj, element)
@@ -217,7 +223,7 @@ def _values(call: Call) -> Value:
         out = join(out, Value(receiver.kind, unknown=receiver.unknown, origin=receiver.origin, tokens=tokens))
     elif receiver.unknown:
         out = join(out, UNKNOWN)
-    return replace(out, const=())
+    return uses.marked(replace(out, const=()), receiver.sources)
 
 
 @handler("mapping_init")
@@ -260,7 +266,7 @@ def _update(call: Call) -> Value:
 def _put(call: Call) -> Value:
     """queue.put and its like: the object holds what it was given."""
     for obj in receiver_objects(call):
-        call.engine.heap.write(obj, ANY, call.argument(0) or UNKNOWN)
+        call.engine.heap.write(obj, ANY, _stored(call, call.argument(0) or UNKNOWN))
     return NONE
 
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import libcst as cst
 
+from jaxlint.interp import uses
 from jaxlint.interp.engine import Frame, Mode
 from jaxlint.interp.heap import base_of, is_container, leaves
 from jaxlint.interp.heat import Pace
@@ -39,6 +40,8 @@ def record(
     old = frame.activation.sites.get(key)
     if old is not None and old.confidence > confidence:
         return
+    if not traced:
+        uses.note_fetch(frame, node, operation)
     owner = None if frame.info is None else frame.info.place
     if operation is Operation.PLOT and frame.brief is not None:
         pace = frame.brief
@@ -174,6 +177,9 @@ def reading(
         elif operation is Operation.SCALAR and callee in _NUMBERS and value.objects:
             _converted(frame, node, value, callee)
         found = leaves(frame.engine.heap, value) if deep else [value]
+        drawn = value.sources.union(*(leaf.sources for leaf in found if leaf.sources))
+        if drawn:
+            uses.read(frame, node, operation, callee, drawn)
         for leaf in found:
             if containers_only and leaf is value and leaf.kind:
                 continue
@@ -291,6 +297,8 @@ def upload(
     Code that nobody in the project calls may run under jit, where host data is a constant: such a site counts only if
     something shows that the code runs eagerly.
     """
+    values = tuple(values)
+    uses.uploaded(frame, node, values)
     sure = max((sureness(v, HOST) for v in values), default=Confidence.LOW)
     if sure is Confidence.HIGH and any(_may_be_empty(frame, v) for v in given):
         sure = Confidence.MEDIUM

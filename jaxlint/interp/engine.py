@@ -14,6 +14,7 @@ import libcst as cst
 
 from jaxlint.interp.heap import Heap
 from jaxlint.interp.heat import Gate, Pace
+from jaxlint.interp.ledger import Ledger
 from jaxlint.interp.models import Models
 from jaxlint.interp.program import FunctionInfo, Module, Project
 from jaxlint.interp.states import Activation, GaveUp, GivenUp, Scope, State
@@ -251,6 +252,7 @@ class Engine:
         self.defined_in: dict[Place, list[int]] = {}
         self.guards_made: dict[Place, tuple[Frame, cst.CSTNode, bool]] = {}
         self.pinned_to_cpu: set[str] = set()
+        self.ledger = Ledger()
         self.fetched_at: dict[Token, tuple[Frame, cst.CSTNode]] = {}
         self.memoised: set[Place] = set()
         self.managers: dict[Place, tuple[Guard, ...]] = {}

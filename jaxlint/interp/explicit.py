@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import libcst as cst
 
-from jaxlint.interp import devices, effects
+from jaxlint.interp import devices, effects, uses
 from jaxlint.interp.calls import identify
 from jaxlint.interp.engine import Argument, Call, Frame, Mode, handler
 from jaxlint.interp.heap import leaves, moved
@@ -46,6 +46,7 @@ def _device_put(call: Call) -> Value:
     frame = call.frame
     value = call.argument(0, "x") or UNKNOWN
     where = devices.placement_of(call.argument(1, "device", "sharding") or NONE)
+    uses.uploaded(frame, call.node, [value])
     if not frame.staged:
         found = leaves(frame.engine.heap, value)
         host = [v for v in found if v.kind & Kind.NUMPY]

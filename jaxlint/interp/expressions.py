@@ -4,7 +4,7 @@ from collections.abc import Sequence as Seq
 
 import libcst as cst
 
-from jaxlint.interp import effects
+from jaxlint.interp import effects, uses
 from jaxlint.interp.engine import Argument, Frame, expression
 from jaxlint.interp.heap import ANY, KEYS, field_names, read
 from jaxlint.interp.heat import Gate
@@ -96,7 +96,7 @@ def _attribute(frame: Frame, node: cst.CSTNode) -> Value:
     engine = frame.engine
     base = engine.evaluate(frame, node.value)
     refined = _refined(frame, node, base)
-    return engine.attribute(frame, node, base, node.attr.value) if refined is None else refined
+    return uses.part(base, engine.attribute(frame, node, base, node.attr.value)) if refined is None else refined
 
 
 def _refined(frame: Frame, node: cst.Attribute, base: Value) -> Value | None:
@@ -170,7 +170,7 @@ def _call(frame: Frame, node: cst.CSTNode) -> Value:
     if isinstance(node.func, cst.Attribute) and callee.unknown and not callee.objects and not callee.kind:
         # A method of nobody knows what: it may be any that has this name and no other caller.
         engine.unresolved.setdefault(node.func.attr.value, set()).add((frame.activation.number, frame.pace))
-    result = engine.call(frame, node, callee, arguments)
+    result = uses.fetched(frame, node, engine.call(frame, node, callee, arguments))
     if result.gate is not Gate.NONE:
         frame.answers[id(node)] = result.gate
     return result

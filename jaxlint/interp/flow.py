@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import libcst as cst
 
-from jaxlint.interp import effects, guards
+from jaxlint.interp import effects, guards, uses
 from jaxlint.interp.assignment import assign, refine_item
 from jaxlint.interp.definitions import define_class, define_function
 from jaxlint.interp.engine import Frame, Guard, statement
@@ -137,6 +137,7 @@ def _augmented_assign(frame: Frame, node: cst.CSTNode) -> None:
     right = engine.evaluate(frame, node.value)
     lists = [o for o in left.objects if isinstance(o, Sequence)]
     if lists and isinstance(node.operator, cst.AddAssign):
+        right = uses.stored(frame, node, right, node.target)
         for obj in lists:
             engine.heap.write(obj, "*", element_of(engine.heap, right))
         if not left.kind and is_container(left):
@@ -221,6 +222,7 @@ def truth(frame: Frame, node: cst.CSTNode, value: Value) -> bool | None:
         asked, node = frame.rights.get(id(node), asked), node.right
     if asked.kind & ARRAY and not (asked.kind is Kind.TRACER and NULL in asked.objects):
         effects.reading(frame, node, Operation.TRUTH, None, [(asked, node)])
+    uses.decided(frame, node, asked)
     for obj in value.objects:
         if isinstance(obj, Instance):
             method = frame.engine.attribute(frame, node, of(obj), "__bool__")

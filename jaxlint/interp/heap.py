@@ -14,6 +14,7 @@ from jaxlint.interp.values import (
     Moved,
     Object,
     Sequence,
+    Source,
     Stream,
     Tuple,
     Value,
@@ -21,7 +22,7 @@ from jaxlint.interp.values import (
     join_all,
 )
 from jaxlint.interp.widening import widen
-from jaxlint.kinds import Kind
+from jaxlint.kinds import HOST, Kind
 
 ANY = "*"
 """The field of a container's elements under keys that are not known."""
@@ -51,6 +52,8 @@ class Heap:
         fields = self._fields.setdefault(obj, {})
         old = fields.get(field)
         if old is not None and old == value:
+            if not value.sources <= old.sources:
+                fields[field] = join(old, replace(value, origin=None, tokens=old.tokens, gate=old.gate))
             return
         value = widen(value) if old is not None else value
         new = value if old is None else join(old, value)
@@ -72,6 +75,10 @@ class Heap:
         fields = self._fields.get(obj)
         return None if fields is None else fields.get(field)
 
+    def seen(self, obj: Object) -> Iterable[Value]:
+        """What an object holds, for those on whom nothing depends: it is not noted as read."""
+        return self._fields.get(obj, {}).values()
+
     def fields(self, obj: Object) -> dict[str, Value]:
         """All fields of an object, those that start with a star included."""
         self.reads.add((obj, None))
@@ -92,7 +99,8 @@ def moved(value: Value, kind: Kind, *, everything: bool = False, guess: bool = F
         out |= kind
     objects = frozenset(_moved_object(o, kind, everything, guess) for o in value.objects)
     const = () if everything and value.kind & Kind.PYTHON else value.const
-    return Value(out, objects, value.unknown, const, value.boolean, value.origin)
+    sources = value.sources if kind & HOST else frozenset[Source]()
+    return Value(out, objects, value.unknown, const, value.boolean, value.origin, sources=sources)
 
 
 def _moved_object(obj: Object, kind: Kind, everything: bool, guess: bool) -> Object:
@@ -168,6 +176,12 @@ def element_of(heap: Heap, value: Value, token: tuple[object, ...] | None = None
         out = join(out, Value(value.kind, origin=value.origin, unknown=value.unknown, placement=value.placement))
     elif value.unknown:
         out = join(out, UNKNOWN)
+    if (
+        value.sources
+        and (out.kind & HOST or out.unknown)
+        and not any(isinstance(base_of(o), Mapping) for o in value.objects)
+    ):
+        out = replace(out, sources=out.sources | value.sources)
     tokens = frozenset((token,)) if token and out.kind & (Kind.DEVICE | Kind.TRACER) else frozenset()
     return out if out.tokens == tokens else replace(out, tokens=tokens)
 

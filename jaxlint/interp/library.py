@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import libcst as cst
 
-from jaxlint.interp import devices, effects
+from jaxlint.interp import devices, effects, uses
 from jaxlint.interp.engine import Argument, Arguments, Call, Frame
 from jaxlint.interp.heap import base_of, element_of, leaves, moved, values_of
 from jaxlint.interp.models import FunctionModel, Positions
@@ -45,9 +45,9 @@ def call_library(
     call = Call(frame, node, name, arguments, receiver)
     if model.handler is not None:
         handling = frame.engine.handlers.get(model.handler)
-        return UNKNOWN if handling is None else handling(call)
+        return UNKNOWN if handling is None else uses.passed_on(call, model.operation, handling(call))
     apply_effects(call, model)
-    return returned(call, model.returns, boolean=model.boolean)
+    return uses.passed_on(call, model.operation, returned(call, model.returns, boolean=model.boolean))
 
 
 def chosen(call: Call, positions: Positions, everything: bool) -> list[Argument]:
@@ -149,6 +149,7 @@ def _uploads(call: Call, model: FunctionModel, callee: str) -> None:
         and any(leaf.kind & Kind.TRACER for a in args for leaf in leaves(frame.engine.heap, a.value, 2))
     ):
         return
+    uses.uploaded(frame, call.node, [a.value for a in args])
     # Lists are uploaded by jnp.array and its like alone: other functions refuse them, or take them for shapes and axes.
     wanted = Kind.NUMPY | (Kind.PYTHON if model.upload_operation is Operation.UPLOAD else Kind(0))
     hosts = [a for a in args if effects.host_data(frame, a.value) & wanted]

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import libcst as cst
 
-from jaxlint.interp import devices, effects
+from jaxlint.interp import devices, effects, uses
 from jaxlint.interp.engine import Argument, Frame, expression
 from jaxlint.interp.gates import gate_of
 from jaxlint.interp.heap import ANY, base_of, element_of, is_container
@@ -137,7 +137,8 @@ def binary(
             return folded
     if name in {"BitAnd", "BitOr", "BitXor"} and left.objects and right.objects and not left.kind and not right.kind:
         return join(left, right)
-    return arithmetic(frame, node, left, right, nodes, _SIGNS.get(name, name))
+    result = arithmetic(frame, node, left, right, nodes, _SIGNS.get(name, name))
+    return uses.operated(frame, node, left, right, result)
 
 
 _METHODS = {
@@ -245,6 +246,8 @@ def _comparison(frame: Frame, node: cst.CSTNode) -> Value:
     for n, target in enumerate(node.comparisons):
         right = engine.evaluate(frame, target.comparator)
         value = _compare(frame, node, target.operator, left, right, (left_node, target.comparator))
+        if not isinstance(target.operator, cst.Is | cst.IsNot | cst.In | cst.NotIn):
+            value = uses.operated(frame, node, left, right, value, compared=True)
         if chained and n < len(node.comparisons) - 1:
             effects.reading(frame, node, Operation.REDUCE, "chained comparison", [(value, node)])
             value = replace(value, const=())

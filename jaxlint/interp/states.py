@@ -116,6 +116,7 @@ class Activation:
     entered: bool = False
     growths: int = 0
     parameters: dict[str, Value] = field(default_factory=dict)
+    fetching: set[int] = field(default_factory=set)
     captured: list[Value] = field(default_factory=list)
     cached_under_guard: set[str] = field(default_factory=set)
     seen: set[tuple[tuple[str, Value], ...]] = field(default_factory=set)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import libcst as cst
 
-from jaxlint.interp import effects
+from jaxlint.interp import effects, uses
 from jaxlint.interp.engine import Argument, Frame
 from jaxlint.interp.heap import ANY, base_of, element_of, read, values_of
 from jaxlint.interp.library import fresh_array
@@ -50,7 +50,7 @@ def subscript(frame: Frame, node: cst.CSTNode, base: Value, index: Value, at: cs
         out = join(out, PYTHON)
     if base.unknown and not base.kind:
         out = join(out, UNKNOWN)
-    return out
+    return uses.marked(out, base.sources)
 
 
 def _reads_index(
@@ -137,6 +137,8 @@ def effects_of_index(
 ) -> None:
     """What indexing an array does with its index: masks, slices by device scalars, uploads of NumPy indices."""
     parts = list(frame.engine.unpack_star(index) or (index,))
+    if base.kind & Kind.DEVICE:
+        uses.uploaded(frame, node, parts)
     for part in parts:
         sliced = is_slice or any(isinstance(o, Library) and o.name == "slice" for o in part.objects)
         if sliced:

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import libcst as cst
 
+from jaxlint.interp import uses
 from jaxlint.interp.engine import Argument, Call, handler
 from jaxlint.interp.heap import base_of, field_names, leaves
 from jaxlint.interp.heat import Pace
@@ -59,7 +60,9 @@ def _tree_node(call: Call) -> cst.CSTNode | None:
 def _mapped(call: Call, apply: Callable[[Value], Value], tree: Value, depth: int = 4) -> Value:
     """The tree with each leaf replaced by what `apply` gives."""
     out = NOTHING
-    plain = Value(tree.kind, unknown=tree.unknown, const=tree.const, origin=tree.origin, tokens=tree.tokens)
+    plain = Value(
+        tree.kind, unknown=tree.unknown, const=tree.const, origin=tree.origin, tokens=tree.tokens, sources=tree.sources
+    )
     if plain.kind or (plain.unknown and not tree.objects):
         out = apply(plain)
     for obj in tree.objects:
@@ -69,7 +72,7 @@ def _mapped(call: Call, apply: Callable[[Value], Value], tree: Value, depth: int
         elif isinstance(below, Stream) and depth:
             out = join(out, of(Stream(_mapped(call, apply, below.element, depth - 1))))
         elif isinstance(below, Mapping | ListOf | Instance) or isinstance(obj, Moved):
-            out = join(out, _mapped_object(call, apply, obj))
+            out = join(out, _mapped_object(call, lambda v: apply(uses.marked(v, tree.sources)), obj))
         elif not isinstance(obj, Function | Library):
             out = join(out, of(obj))
     return out
@@ -85,7 +88,8 @@ def _mapped_object(call: Call, apply: Callable[[Value], Value], obj: Object) -> 
         result = apply(UNKNOWN)
     if result.kind and not result.objects:
         single = next((k for k in (Kind.TRACER, Kind.DEVICE, Kind.NUMPY, Kind.PYTHON) if k in result.kind), Kind(0))
-        return of(Moved(base_of(obj), result.kind if result.kind in (single,) else single))
+        made_of = of(Moved(base_of(obj), result.kind if result.kind in (single,) else single))
+        return replace(made_of, sources=result.sources)
     if result.unknown and not result.objects:
         return UNKNOWN
     below = base_of(obj)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import libcst as cst
 
-from jaxlint.interp import devices, effects
+from jaxlint.interp import devices, effects, uses
 from jaxlint.interp.engine import Argument, Call, Frame
 from jaxlint.interp.heap import leaves
 from jaxlint.interp.values import (
@@ -26,6 +26,7 @@ def any_tracer(frame: Frame, values: Sequence[Value]) -> bool:
 def upload_sites(call: Call, arguments: Sequence[Argument]) -> None:
     """Note host data given to a compiled function: arrays (a site of their own) and scalars."""
     frame = call.frame
+    uses.uploaded(frame, call.node, [a.value for a in arguments])
     hosts: list[Argument] = []
     scalars: list[Argument] = []
     for a in arguments:
@@ -67,6 +68,7 @@ def eager_uploads(call: Call, arguments: Sequence[Argument]) -> None:
     frame = call.frame
     if frame.staged or (not frame.concrete and any_tracer(frame, [a.value for a in call.arguments])):
         return
+    uses.uploaded(frame, call.node, [a.value for a in arguments])
     hosts = [a for a in arguments if effects.host_data(frame, a.value) & Kind.NUMPY]
     if hosts:
         found = [v for a in hosts for v in leaves(frame.engine.heap, a.value)]

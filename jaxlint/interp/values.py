@@ -14,6 +14,8 @@ from jaxlint.kinds import ARRAY, NOWHERE, Kind
 
 MAX_ALTERNATIVES = 16
 MAX_TUPLE_DEPTH = 4
+MAX_SOURCES = 16
+"""So many fetches, at most, are remembered for one value."""
 MAX_LENGTHS = 3
 """Tuples of more lengths than these are joined into a stream."""
 
@@ -49,10 +51,24 @@ def depth_of(part: object) -> int:
         return part._depth
     except AttributeError:
         names = getattr(type(part), "__dataclass_fields__", ())
-        depth = max((depth_of(getattr(part, n)) for n in names if n not in {"origin", "tokens", "kind"}), default=0)
+        depth = max(
+            (depth_of(getattr(part, n)) for n in names if n not in {"origin", "tokens", "kind", "sources"}), default=0
+        )
         depth += isinstance(part, Value)
         object.__setattr__(part, "_depth", depth)
         return depth
+
+
+class Source(NamedTuple):
+    """Where a host value comes from: a fetch, by its place, or a parameter, by its function's run and its name.
+
+    `kept` says that the value lay in a list, an attribute or the like since.
+    """
+
+    path: str
+    number: int
+    name: str = ""
+    kept: bool = False
 
 
 Token = tuple[object, ...]
@@ -68,7 +84,7 @@ class Value(Hashed):
     the Python literal v. `origin` and `tokens` explain and identify; they take no part in equality.
     `boolean` says that an array holds truth values, so that indexing by it selects. `placement` is the device or
     sharding to which an array is committed, "default" for one that is not committed, "" where that is not known.
-    `gate` is what the test says by which a truth value was made.
+    `gate` is what the test says by which a truth value was made. `sources` are the fetches whose data it holds.
     """
 
     kind: Kind = NOWHERE
@@ -80,6 +96,7 @@ class Value(Hashed):
     tokens: frozenset[Token] = field(default=frozenset(), compare=False)
     placement: str = field(default="", compare=False)
     gate: Gate = field(default=Gate.NONE, compare=False)
+    sources: frozenset[Source] = field(default=frozenset(), compare=False)
 
     @property
     def is_nothing(self) -> bool:
@@ -318,17 +335,26 @@ def join(a: Value, b: Value, depth: int = MAX_TUPLE_DEPTH) -> Value:
         origin = b.origin
     tokens = a.tokens | b.tokens
     gate = a.gate if a.gate is b.gate else Gate.NONE
+    sources = a.sources if a.sources is b.sources else _united(a.sources, b.sources)
     if a == b:
-        if origin is a.origin and tokens == a.tokens and gate is a.gate:
+        if origin is a.origin and tokens == a.tokens and gate is a.gate and sources is a.sources:
             return a
-        return replace(a, origin=origin, tokens=tokens, gate=gate)
+        return replace(a, origin=origin, tokens=tokens, gate=gate, sources=sources)
     objects, overflow = _unite(a.objects, b.objects, depth)
     const = a.const if a.const == b.const else ()
     boolean = a.boolean and b.boolean
     placement = a.placement if a.placement == b.placement else ""
     return Value(
-        a.kind | b.kind, objects, a.unknown or b.unknown or overflow, const, boolean, origin, tokens, placement, gate
-    )
+        a.kind | b.kind, objects, a.unknown or b.unknown or overflow, const, boolean, origin, tokens, placement, gate,
+        sources,
+    )  # fmt: skip
+
+
+def _united(a: frozenset[Source], b: frozenset[Source]) -> frozenset[Source]:
+    if b <= a:
+        return a
+    both = a | b
+    return both if len(both) <= MAX_SOURCES else frozenset(sorted(both)[:MAX_SOURCES])
 
 
 def join_all(values: Iterable[Value], depth: int = MAX_TUPLE_DEPTH) -> Value:

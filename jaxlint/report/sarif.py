@@ -88,9 +88,10 @@ def _result(finding: Finding, digest: str, codes: Sequence[str], context: Contex
         | ({"verdict": verdict_object(finding.verdict)} if finding.verdict else {}),
     }
     if finding.notes:
-        steps = [_step(note) for note in finding.notes]
-        last = {"location": {**_location(span.path, region, span.cell), "message": {"text": message}}}
-        result["codeFlows"] = [{"threadFlows": [{"locations": [*steps, last]}]}]
+        before = [_step(note) for note in finding.notes if not note.after]
+        after = [_step(note) for note in finding.notes if note.after]
+        here = {"location": {**_location(span.path, region, span.cell), "message": {"text": message}}}
+        result["codeFlows"] = [{"threadFlows": [{"locations": [*before, here, *after]}]}]
     return result
 
 
