@@ -112,8 +112,8 @@ def run(request: RunRequest) -> int:
     """Runs a program and tells what it transferred; the exit status is the program's."""
     from jaxlint import trace
     from jaxlint.confirm.commands import find_python
-    from jaxlint.confirm.run import cache_folder
     from jaxlint.records import shown as with_shown_paths
+    from jaxlint.witness.plan import cache_folder
 
     rules = {rule.code: rule for rule in load_rules()}
     # Those that are off by default speak of transfers that happen all the same.

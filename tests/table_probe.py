@@ -14,13 +14,14 @@ import logging
 import os
 import re
 import sys
-import tempfile
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator
-from typing import IO, NamedTuple, TypedDict
+from collections.abc import Callable
+from typing import NamedTuple, TypedDict
 
 import jax
+
+from page_probe import captured_descriptor
 
 DIRECTIONS = {"host-to-device": "h2d", "device-to-host": "d2h", "device-to-device": "d2d"}
 LOGGED = re.compile(rf"({'|'.join(DIRECTIONS)}) transfer")
@@ -136,19 +137,6 @@ def is_refusal(error: BaseException | None) -> bool:
             return True
         error = error.__cause__ or error.__context__
     return False
-
-
-@contextlib.contextmanager
-def captured_descriptor() -> Iterator[IO[bytes]]:
-    """File descriptor 2 goes to a file: the guard writes there from C++, past `sys.stderr`."""
-    with tempfile.TemporaryFile() as file:
-        kept = os.dup(2)
-        os.dup2(file.fileno(), 2)
-        try:
-            yield file
-        finally:
-            os.dup2(kept, 2)
-            os.close(kept)
 
 
 def main() -> None:

@@ -30,7 +30,6 @@ OF_BACKEND = {
     "sentinel": {
         "dd_np_of_cpu_array": "an array that was put on the CPU by name is taken for a device's",
         "dd_print_cpu_array": "an array that was put on the CPU by name is taken for a device's",
-        "jnp_arange_dev": "refuted among the other rows with jax 0.10.2 (confirmed alone): the cause is not known",
     },
     "virtual": {"live_arrays_print": "the arrays that live in that process had been fetched before"},
 }

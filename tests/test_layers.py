@@ -28,7 +28,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
 # Below every layer: the version alone.
 ROOT_MODULE = "jaxlint"
 # All that the rest of jaxlint may see of the witness: where it lies, and the form of its plan.
-WITNESS_SEEN = ("", ".plan", ".plan.Mark", ".plan.Plan", ".plan.Traced", ".plan.VARIABLE", ".plan.write_plan")
+WITNESS_SEEN = ("", ".plan")
 # Words that others in the same layer build on.
 SAME_LAYER = {("findings", "sites"), ("source", "sites"), ("source", "findings")}
 
@@ -71,11 +71,15 @@ def breaches(package: Path) -> list[str]:
             if parts[0] != ROOT_MODULE or len(parts) == 1 or parts[1] in (here, ROOT_MODULE):
                 continue
             there = parts[1]
-            if there == "witness" and name.removeprefix("jaxlint.witness") not in WITNESS_SEEN:
+            if there == "witness" and not _is_seen(name.removeprefix("jaxlint.witness")):
                 found.append(f"{here} imports {name}")
             if rank.get(there, -1) <= rank[here] and (here, there) not in SAME_LAYER:
                 found.append(f"{here} imports {there}")
     return found
+
+
+def _is_seen(part: str) -> bool:
+    return part in WITNESS_SEEN or part.startswith(".plan.")
 
 
 def strangers(package: Path, folders: tuple[str, ...], forbidden: tuple[str, ...]) -> list[str]:

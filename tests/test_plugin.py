@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from jaxlint.witness import plugin
+from jaxlint.witness import plan, plugin
 
 
 class Tables:
@@ -88,7 +88,7 @@ class TestRefusals:
 class TestALibrary:
     @pytest.fixture(autouse=True)
     def cache(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-        monkeypatch.setenv(plugin.CACHE_VARIABLE, str(tmp_path / "cache"))
+        monkeypatch.setenv(plan.CACHE_VARIABLE, str(tmp_path / "cache"))
         return tmp_path / "cache"
 
     @pytest.fixture
@@ -154,7 +154,7 @@ class TestALibrary:
         assert len(plugin._digest(str(library))) == 64
 
     def test_is_read_without_a_cache(self, library: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setenv(plugin.CACHE_VARIABLE, str(library / "no folder"))
+        monkeypatch.setenv(plan.CACHE_VARIABLE, str(library / "no folder"))
         assert len(plugin._digest(str(library))) == 64
 
     def test_of_another_version(self, library: Path) -> None:

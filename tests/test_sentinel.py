@@ -188,6 +188,23 @@ with jax.transfer_guard_device_to_host("log"):
     assert str(run(program, stderr=True)).count("device-to-host transfer") == 2
 
 
+@pytest.mark.parametrize(
+    "how", ["[np.asarray(a) for a in jax.live_arrays()]", "[a.delete() for a in jax.live_arrays()]"]
+)
+def test_what_becomes_of_all_live_arrays_lets_no_fetch_pass(how: str) -> None:
+    # Among them is what the guard is asked with.
+    program = f"""{INSTALL}
+x = fresh()
+with jax.transfer_guard_device_to_host("disallow"):
+    before = outcome(lambda: np.asarray(x))
+{how}
+y = fresh()
+with jax.transfer_guard_device_to_host("disallow"):
+    answer([before, outcome(lambda: np.asarray(y))])
+"""
+    assert run(program) == [REFUSED, REFUSED]
+
+
 def test_a_deleted_array_raises_as_ever() -> None:
     program = f"{INSTALL}\nx = fresh()\nnp.asarray(x)\nx.delete()\nanswer(outcome(lambda: np.asarray(x)))\n"
     assert run(program) == "RuntimeError"

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from jaxlint import witness
 from jaxlint.confirm.commands import find_python
-from jaxlint.confirm.run import cache_folder
 from jaxlint.errors import UserError
+from jaxlint.witness.plan import cache_folder
 
 SECONDS = 300
 # The first that can serve is the one that `auto` takes.

@@ -9,10 +9,8 @@ from pathlib import Path
 from jaxlint.findings import Finding
 from jaxlint.rulebook import Rule
 from jaxlint.sites import Operation, Span
-from jaxlint.witness.plan import Mark
+from jaxlint.witness.plan import FORMATTED, LEAKED, Mark
 
-# What the witness looks for of tracers, beside the classes of jax.errors.
-FORMATTED, LEAKED = "formatted", "leaked"
 LEAKING = (Operation.LEAK, Operation.CACHE)
 # Writers of metrics may fetch by name for whoever calls them: that is a wait all the same.
 ALSO_EXPLICIT = (Operation.METRIC,)

@@ -22,7 +22,7 @@ from jaxlint.findings import FileError, Report
 from jaxlint.rulebook import Rule
 from jaxlint.settings import Confirm
 from jaxlint.source.notebooks import Notebook
-from jaxlint.witness.plan import Plan, write_plan
+from jaxlint.witness.plan import Plan, cache_folder, write_plan
 
 CRASHES = tuple(-getattr(signal, name) for name in ("SIGSEGV", "SIGABRT", "SIGBUS", "SIGILL") if hasattr(signal, name))
 ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
@@ -206,13 +206,6 @@ class _Session:
             now.read(records)
             self.decided = len(now.marks.keys() | self.answers.marks.keys())
         return self.decided
-
-
-def cache_folder() -> Path:
-    """Where answers about this machine's backends outlive a run."""
-    if own := os.environ.get("JAXLINT_CACHE_DIR"):
-        return Path(own)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "jaxlint"
 
 
 def _judged(report: Report, marking: Marking, answers: Answers, trouble: str) -> Report:

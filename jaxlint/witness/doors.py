@@ -10,12 +10,13 @@ from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any
 
+from .entries import Entry, position
 from .guard import Guard
-from .marks import JUDGED_FIRST, Entry, Marks, position
+from .marks import JUDGED_FIRST, Marks
+from .private import FETCHES, copying_modules, replace_callbacks
 from .unseen import HERE, NAME, passed_over, release, unseen
 
 DIRECTION = "device_to_host"
-FETCHES = ("_single_device_array_to_np_array_did_copy", "_to_np_array_did_copy", "_single_device_array_to_np_array")
 
 
 class _State(threading.local):
@@ -38,19 +39,16 @@ def open_doors(marks: Marks, guard: Guard, trusted: Callable[[], bool]) -> Calla
 
 
 def _lay_over(doors: "_Doors") -> None:
-    from jax._src import lib
-
     array: Any = doors.guard.array
     value = vars(array)["_value"]
     array._value = property(doors.over(value.fget))
     for name in (*FETCHES, "copy_to_host_async"):
         if hasattr(array, name):
             setattr(array, name, doors.over(getattr(array, name)))
-    modules = [getattr(lib, name) for name in ("_jax", "xla_extension", "xla_client") if hasattr(lib, name)]
-    for module in modules:
-        if hasattr(module, "batched_copy_to_host_async"):
-            module.batched_copy_to_host_async = doors.over_many(module.batched_copy_to_host_async)
-    _watch_callbacks(doors)
+    for module in copying_modules():
+        module.batched_copy_to_host_async = doors.over_many(module.batched_copy_to_host_async)
+    # A callback outside compiled code fetches its arguments for the host, before it is called.
+    replace_callbacks(lambda original: functools.wraps(original)(doors.over_call(original)))
 
 
 class _Doors:
@@ -129,25 +127,6 @@ class _Doors:
             return result
         # A level of the program's own may refuse it now as well: then that is what the program gets.
         return fetch()
-
-
-def _watch_callbacks(doors: _Doors) -> None:
-    """A callback outside compiled code fetches its arguments for the host, before it is called."""
-    from jax._src import callback, debugging
-
-    for module, name in (
-        (callback, "pure_callback_impl"),
-        (callback, "io_callback_impl"),
-        (debugging, "debug_callback_impl"),
-    ):
-        original = getattr(module, name, None)
-        if original is None:
-            continue
-        watched = functools.wraps(original)(doors.over_call(original))
-        setattr(module, name, watched)
-        for primitive in vars(module).values():
-            if getattr(primitive, "impl", None) is original:
-                primitive.impl = watched
 
 
 def _watch_tracers(marks: Marks) -> None:

@@ -12,52 +12,25 @@ import builtins
 import functools
 import operator
 import sys
-import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from types import CodeType, FrameType
+from types import FrameType
 from typing import Any
 
 from . import rewrite
-from .guard import Guard, Refusal, Tried, Watching
+from .entries import Entry, Running, is_deferred, is_lazy, is_left, position, runs, thread_name, transfers_of
+from .guard import Guard, Refusal, Tried
 from .leaks import Leaks
-from .plan import Mark, Plan
+from .plan import FORMATTED, LEAKED, Mark, Plan
 from .records import Crossing, Recorder, Seen
-from .unseen import passed_over, release, unseen
+from .trial import Held, Trial
+from .unseen import passed_over, release
 
 # Judged at each of the first runs, then at those whose number is a power of two: a refusal costs far more than a run.
 # While nothing is refused the attempt costs little, and what happens now and then is to be met.
 JUDGED_FIRST, JUDGED_CLEAN = 16, 1024
-# Beside the classes of jax.errors, what a mark may look for of tracers.
-FORMATTED, LEAKED = "formatted", "leaked"
 # What is to become of a call: counted (there is no guard yet), watched, or neither.
 COUNTED, WATCHED, PASSED = "counted", "watched", "passed"
-
-
-class Entry:
-    """A marked operation that runs: the mark, the frame that it runs in, the reading of the guard's log, if any, the
-    form of the operands of a call, an error of tracers that was made meanwhile, and for the subject of a `match` the
-    numbers of its patterns' marks."""
-
-    __slots__ = ("code", "deferred", "error", "form", "frame", "mark", "patterns", "seen", "transfers", "watching")
-
-    def __init__(self, mark: Mark, seen: Seen, frame: FrameType) -> None:
-        # No reference to the frame: it would keep the user's variables alive.
-        self.mark, self.seen, self.frame, self.code = mark, seen, id(frame), frame.f_code
-        self.transfers, self.deferred = _transfers(seen), False
-        self.watching: Watching | None = None
-        self.form: object = None
-        self.error: tuple[str, str] | None = None
-        self.patterns: tuple[int, ...] = ()
-
-
-class _Thread(threading.local):
-    def __init__(self) -> None:
-        self.entries: list[Entry] = []
-        # What becomes of the calls whose arguments are being evaluated, by mark.
-        self.chosen: dict[int, object] = {}
-        # The list is at work: marks of a signal's handler, a finaliser or a tracer of the program's are passed over.
-        self.busy = False
 
 
 class Marks:
@@ -76,7 +49,7 @@ class Marks:
         self.raising: dict[str, list[int]] = {}
         self.leaks = Leaks()
         self.guard: Guard | None = None
-        self.thread = _Thread()
+        self.thread = Running()
 
     def install(self) -> None:
         """Puts the functions that instrumented code calls among the builtins."""
@@ -133,7 +106,7 @@ class Marks:
                 return value
             if entry.form is not None:
                 entry.seen.forms.add(entry.form)
-            if (entry.deferred or _is_deferred(value)) and entry.transfers == _transfers(entry.seen):
+            if (entry.deferred or is_deferred(value)) and entry.transfers == transfers_of(entry.seen):
                 # It has not run yet, and where it will nobody sees that it was asked for here.
                 entry.seen.runs -= 1
                 entry.seen.deferred += 1
@@ -144,7 +117,7 @@ class Marks:
     def later(self, number: int, value: Any, /) -> Any:
         """As `end`, for what may take its steps later, but before the statement is over: that ends it."""
         entries = self.thread.entries
-        if not _is_lazy(value) or not entries or entries[-1].mark.number != number:
+        if not is_lazy(value) or not entries or entries[-1].mark.number != number:
             return self.end(number, value)
         entries[-1].deferred = True
         return value
@@ -285,7 +258,7 @@ class Marks:
             return
         self.thread.busy = True
         try:
-            while entries and not _runs(entries[-1], frame.f_back):
+            while entries and not runs(entries[-1], frame.f_back):
                 entry = entries.pop()
                 self._drop(entry)
                 if entry.frame == id(frame) and top is None:
@@ -307,7 +280,7 @@ class Marks:
             return None
         frame = sys._getframe(1)
         for entry in reversed(entries):
-            if direction in entry.mark.directions and _runs(entry, frame):
+            if direction in entry.mark.directions and runs(entry, frame):
                 found = self._pattern(entry, frame) if entry.patterns else entry
                 if found is not None:
                     return found
@@ -335,7 +308,7 @@ class Marks:
         crossing.bytes += size
         if not crossing.evidence or (crossing.evidence == "trace" and evidence == "guard"):
             crossing.evidence, crossing.message = evidence, what.message
-            crossing.thread = _thread_name()
+            crossing.thread = thread_name()
             self.recorder.tell_seen(seen)
 
     def passed_explicitly(self, seen: Seen) -> None:
@@ -344,7 +317,7 @@ class Marks:
 
     def after_fork(self) -> None:
         """In a forked child nothing of the parent's runs."""
-        self.thread = _Thread()
+        self.thread = Running()
         if self.guard is not None:
             self.guard.forget()
 
@@ -368,7 +341,7 @@ class Marks:
         thread.busy, entries = True, thread.entries
         try:
             # In one frame operations do not overlap: one was ended by an exception that nobody told of, or has no end.
-            while entries and (entries[-1].frame == id(frame) or _is_left(entries[-1], frame)):
+            while entries and (entries[-1].frame == id(frame) or is_left(entries[-1], frame)):
                 self._drop(entries.pop())
             entries.append(entry)
         finally:
@@ -469,7 +442,7 @@ class Marks:
         if not entries or not entries[-1].mark.raises:
             return
         names = {base.__name__ for base in kind.__mro__ if base.__module__.startswith("jax")}
-        if names & {*entries[-1].mark.raises} and _runs(entries[-1], sys._getframe(1)):
+        if names & {*entries[-1].mark.raises} and runs(entries[-1], sys._getframe(1)):
             entries[-1].error = (kind.__name__, text.strip().split("\n", 1)[0])
 
     def formatted_tracer(self) -> None:
@@ -477,7 +450,7 @@ class Marks:
         entries = self.thread.entries
         if not entries or FORMATTED not in entries[-1].mark.raises or entries[-1].seen.raised:
             return
-        if _runs(entries[-1], sys._getframe(1)):
+        if runs(entries[-1], sys._getframe(1)):
             self._tell_raised(entries[-1].seen, FORMATTED, "a tracer was formatted here, not a value")
 
     def _tell_raised(self, seen: Seen, what: str, said: str) -> None:
@@ -503,81 +476,3 @@ class Marks:
             seen = self.seen[number]
             if not seen.raised:
                 self._tell_raised(seen, LEAKED, message)
-
-
-class Trial:
-    """Stands for a function that is tried first; called, it looks like that one."""
-
-    def __init__(self, marks: Marks, number: int, function: Any) -> None:
-        self.__dict__.update(_marks=marks, _number=number, _function=function)
-        self.__dict__["__module__"] = getattr(function, "__module__", None)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._function, name)
-
-    @unseen
-    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        return self._marks.call(self._number, self._function, args, kwargs)
-
-
-class Held:
-    """Dies with a frame, or when the operation that it was made for is over."""
-
-    __slots__ = ("frame", "marks", "number")
-
-    def __init__(self, marks: Marks, number: int, frame: int) -> None:
-        self.marks, self.number, self.frame = marks, number, frame
-
-    def __del__(self) -> None:
-        self.marks.left(self.number, self.frame)
-
-
-def _thread_name() -> str:
-    """The name of this thread; asking `threading` would note a thread that it did not start."""
-    known = getattr(threading, "_active", {}).get(threading.get_ident())
-    return known.name if known is not None else ""
-
-
-def _transfers(seen: Seen) -> int:
-    return sum(crossing.transfers for crossing in seen.crossings.values()) if seen.crossings else 0
-
-
-def _is_lazy(value: object) -> bool:
-    """True for `map`, `filter`, `zip` and those of itertools. A generator has a frame, and marks of its own."""
-    kind = type(value)
-    return kind.__module__ in ("builtins", "itertools") and hasattr(kind, "__next__") and not hasattr(kind, "gi_frame")
-
-
-def _is_deferred(value: object) -> bool:
-    """True for what takes its steps elsewhere: an iterator, a generator, a coroutine, a future, a thread."""
-    kind = type(value)
-    return (
-        _is_lazy(value)
-        or hasattr(kind, "gi_frame")
-        or hasattr(kind, "cr_frame")
-        or kind.__module__.partition(".")[0] in ("concurrent", "threading", "asyncio", "multiprocessing", "_asyncio")
-    )
-
-
-def _is_left(entry: Entry, frame: FrameType) -> bool:
-    """True for what was compared in a frame that is over."""
-    return bool(entry.patterns) and not _runs(entry, frame)
-
-
-def _runs(entry: Entry, frame: FrameType | None) -> bool:
-    """True if the entry's frame is this one or one of those that called it. Makes nothing for the collector."""
-    while frame is not None:
-        if id(frame) == entry.frame and frame.f_code is entry.code:
-            return True
-        frame = frame.f_back
-    return False
-
-
-def position(code: CodeType, instruction: int) -> tuple[int, int, int, int]:
-    """Line, end line, column and end column of an instruction; nowhere if the code does not tell."""
-    for index, (line, end_line, column, end_column) in enumerate(code.co_positions()):
-        if index == instruction // 2:
-            if line is None or end_line is None or column is None or end_column is None:
-                break
-            return line, end_line, column, end_column
-    return 0, 0, 0, 0

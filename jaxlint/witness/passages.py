@@ -11,12 +11,12 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from .private import FETCHES, copying_modules, replace_callbacks, xla_type
 from .recording import LAUNCH, Recording
 from .unseen import unseen
 
 DEVICE_TO_HOST = "device_to_host"
 _clock = time.perf_counter
-XLA_TYPES = (("bfloat", "BF"), ("float", "F"), ("uint", "U"), ("int", "S"), ("complex", "C"), ("bool", "PRED"))
 
 
 class Passages:
@@ -45,7 +45,7 @@ class Passages:
         array._value = property(value)
         # These do not wait; the table is to know that they are fetches, also within a `device_put`.
         array.copy_to_host_async = self.begun(array.copy_to_host_async)
-        for module in _modules():
+        for module in copying_modules():
             module.batched_copy_to_host_async = self.begun(module.batched_copy_to_host_async)
 
     def begun(self, original: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -63,10 +63,10 @@ class Passages:
         array: Any = self.array
         array._value = property(self.noted(vars(array)["_value"].fget, crosses))
         array.copy_to_host_async = self.noted(array.copy_to_host_async, crosses)
-        for name in ("_single_device_array_to_np_array_did_copy", "_to_np_array_did_copy"):
+        for name in FETCHES:
             if hasattr(array, name):
                 setattr(array, name, self.noted(getattr(array, name), crosses))
-        for module in _modules():
+        for module in copying_modules():
             module.batched_copy_to_host_async = self.noted_many(module.batched_copy_to_host_async, crosses)
         self.over_callbacks()
 
@@ -113,21 +113,7 @@ class Passages:
 
     def over_callbacks(self) -> None:
         """What a callback inside compiled code reads is the host's already."""
-        from jax._src import callback, debugging
-
-        for module, name in (
-            (callback, "pure_callback_impl"),
-            (callback, "io_callback_impl"),
-            (debugging, "debug_callback_impl"),
-        ):
-            original = getattr(module, name, None)
-            if original is None:
-                continue
-            quiet = self.quiet(original)
-            setattr(module, name, quiet)
-            for primitive in vars(module).values():
-                if getattr(primitive, "impl", None) is original:
-                    primitive.impl = quiet
+        replace_callbacks(self.quiet)
 
     def quiet(self, original: Callable[..., Any]) -> Callable[..., Any]:
         """A callback: outside compiled code its arguments are fetched for it, once."""
@@ -275,18 +261,6 @@ def no_short_cut() -> None:
         executable.create_cpp_call = lambda *arguments, **more: None
 
 
-def _modules() -> list[Any]:
-    """Those of jaxlib that begin copies of several arrays."""
-    from jax._src import lib
-
-    modules = [vars(lib)[name] for name in ("_jax", "xla_extension", "xla_client") if name in vars(lib)]
-    return [module for module in modules if hasattr(module, "batched_copy_to_host_async")]
-
-
 def _described(value: Any) -> str:
     shape, name = getattr(value, "shape", ()), str(getattr(getattr(value, "dtype", None), "name", "?"))
-    for long, short in XLA_TYPES:
-        if name.startswith(long):
-            name = short + name.removeprefix(long).upper()
-            break
-    return f"shape=({','.join(map(str, shape))}), dtype={name}"
+    return f"shape=({','.join(map(str, shape))}), dtype={xla_type(name)}"

@@ -9,6 +9,9 @@ from typing import Any
 
 # The environment variable that names the file of a plan; every Python that inherits it is watched.
 VARIABLE = "JAXLINT_WITNESS"
+CACHE_VARIABLE = "JAXLINT_CACHE_DIR"
+# Beside the classes of jax.errors, what a mark may look for of tracers.
+FORMATTED, LEAKED = "formatted", "leaked"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +62,17 @@ class Plan:
     def marks(self, path: str) -> tuple[Mark, ...]:
         """The marks of a file, by any path that leads there; none for what is not a file of the plan."""
         return self.files.get(os.path.realpath(path), ())
+
+
+def cache_folder() -> Path:
+    """Where what is known of this machine's backends outlives a run; a place that can not be written where there is no
+    home folder."""
+    if folder := os.environ.get(CACHE_VARIABLE):
+        return Path(folder)
+    try:
+        return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "jaxlint"
+    except RuntimeError:  # no home folder
+        return Path(os.devnull) / "jaxlint"
 
 
 def read_plan(path: str) -> Plan:

@@ -15,10 +15,10 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import metadata
-from pathlib import Path
+
+from .plan import cache_folder
 
 VARIABLE = "JAXLINT_PLUGIN"
-CACHE_VARIABLE = "JAXLINT_CACHE_DIR"
 
 # Byte offsets in PJRT_Api. Within major version 0 functions are only appended, so these hold for every table that is
 # long enough; they were read in the headers of 0.81 to 0.114 and used with 0.81, 0.106 and 0.115.
@@ -286,7 +286,7 @@ def _digest(path: str) -> str:
     """The SHA-256 of a file, from the cache if neither size nor time of the file changed: it is large."""
     status = os.stat(path)
     key = [path, status.st_size, status.st_mtime_ns]
-    note = _cache() / f"plugin-{hashlib.sha256(path.encode()).hexdigest()[:16]}.json"
+    note = cache_folder() / f"plugin-{hashlib.sha256(path.encode()).hexdigest()[:16]}.json"
     try:
         noted = json.loads(note.read_text("utf-8"))
         if noted["key"] == key:
@@ -304,15 +304,6 @@ def _digest(path: str) -> str:
     except OSError:
         pass
     return digest
-
-
-def _cache() -> Path:
-    if folder := os.environ.get(CACHE_VARIABLE):
-        return Path(folder)
-    try:
-        return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "jaxlint"
-    except RuntimeError:  # no home folder
-        return Path(os.devnull) / "jaxlint"
 
 
 def _one_line(error: BaseException) -> str:

@@ -22,27 +22,17 @@ from contextlib import contextmanager
 import jax
 import ml_dtypes
 import numpy as np
-from jax._src import callback as jax_callback
-from jax._src import debugging as jax_debugging
-from jax._src import lib as jax_lib
 from jax._src.array import ArrayImpl
 from jax._src.lib import guard_lib
 
+from .private import FETCHES, copying_modules, replace_callbacks, xla_type
 from .unseen import passed_over, unseen
 
 REFUSED = "Disallowed device-to-host transfer"
 BUFFER_ERROR = "INVALID_ARGUMENT: Python buffer protocol is only defined for CPU buffers."
-FETCHES = ("_single_device_array_to_np_array_did_copy", "_to_np_array_did_copy", "_single_device_array_to_np_array")
-CALLBACKS = (
-    (jax_callback, "pure_callback_impl", None),
-    (jax_callback, "io_callback_impl", None),
-    (jax_debugging, "debug_callback_impl", "debug_callback_p"),
-)
 # offsetof(PyTypeObject, tp_as_buffer) in every 64-bit CPython up to 3.13; checked before it is used.
 TP_AS_BUFFER = 160
 BF_GETBUFFER = 1
-# The guard names element types as XLA does.
-XLA_TYPES = (("bfloat", "BF"), ("float", "F"), ("uint", "U"), ("int", "S"), ("complex", "C"))
 
 _SUBJECT = re.compile(r"shape=\([^)]*\), dtype=[^,]+, device=\S+")
 _installed = threading.Lock()
@@ -74,8 +64,7 @@ def install() -> None:
     for name in FETCHES:
         if hasattr(ArrayImpl, name):
             _replace(ArrayImpl, name, _checked(getattr(ArrayImpl, name), guard))
-    for module, name, primitive in CALLBACKS:
-        _replace_callback(module, name, primitive, guard)
+    replace_callbacks(lambda original: _host_callback(original, guard))
 
 
 def would_cross(array: ArrayImpl) -> bool:
@@ -130,10 +119,7 @@ class _Guard:
             level = guard_lib.global_state().device_to_host
         if level is None or level == guard_lib.TransferGuardLevel.ALLOW:
             return
-        try:
-            stand_in = self.stand_ins.pop()
-        except IndexError:
-            stand_in = _new_stand_in()
+        stand_in = self._stand_in()
         try:
             self.fetch(stand_in)
         except RuntimeError as error:
@@ -143,6 +129,15 @@ class _Guard:
         else:
             return
         raise refusal
+
+    def _stand_in(self) -> ArrayImpl:
+        """One that has not been fetched. It is a live array as any other: `jax.live_arrays` hands it out, and what was
+        printed or deleted by way of that asks nothing any more."""
+        while self.stand_ins:
+            known = self.stand_ins.pop()
+            if known._npy_value is None and not _is_deleted(known):
+                return known
+        return _new_stand_in()
 
     def is_copying(self, array: ArrayImpl) -> bool:
         """True if this array's copy is under way. A number alone would not do: it may have been another array's."""
@@ -209,16 +204,7 @@ def _new_stand_in() -> ArrayImpl:
 def _subject(array: ArrayImpl) -> str:
     shape = ",".join(map(str, array.shape))
     device = min(device.id for device in array.sharding.device_set)
-    return f"shape=({shape}), dtype={_xla_type(array.dtype.name)}, device=cpu:{device}"
-
-
-def _xla_type(name: str) -> str:
-    if name == "bool":
-        return "PRED"
-    for long, short in XLA_TYPES:
-        if name.startswith(long):
-            return short + name.removeprefix(long).upper()
-    return name.upper()
+    return f"shape=({shape}), dtype={xla_type(array.dtype.name)}, device=cpu:{device}"
 
 
 def _replace(owner: object, name: str, value: object) -> None:
@@ -271,8 +257,7 @@ def _replace_asynchronous_copies(guard: _Guard) -> None:
             original(self)
 
     _replace(ArrayImpl, "copy_to_host_async", copy_to_host_async)
-    modules = [getattr(jax_lib, name) for name in ("_jax", "xla_extension", "xla_client") if hasattr(jax_lib, name)]
-    many = [module for module in modules if hasattr(module, "batched_copy_to_host_async")]
+    many = copying_modules()
     if not many:
         return
     original_many: Callable[[Sequence[object]], None] = many[0].batched_copy_to_host_async
@@ -298,11 +283,8 @@ def _checked(original: Callable[[ArrayImpl], object], guard: _Guard) -> Callable
     return fetch
 
 
-def _replace_callback(module: object, name: str, primitive_name: str | None, guard: _Guard) -> None:
+def _host_callback(original: Callable[..., object], guard: _Guard) -> Callable[..., object]:
     """In a host callback the arrays are the host's. Called outside compiled code, its arguments are fetched for it."""
-    original: Callable[..., object] | None = getattr(module, name, None)
-    if original is None:
-        return
 
     @unseen
     @functools.wraps(original)
@@ -313,10 +295,7 @@ def _replace_callback(module: object, name: str, primitive_name: str | None, gua
         with _silently():
             return original(*arguments, **parameters)
 
-    _replace(module, name, call)
-    primitive = getattr(module, primitive_name, None) if primitive_name else None
-    if primitive is not None and getattr(primitive, "impl", None) is original:
-        _replace(primitive, "impl", call)
+    return call
 
 
 def _close_buffer_protocol() -> None:
