@@ -56,7 +56,6 @@ class Plan:
     records: str
     cache: str
     backend: str
-    leaks: bool = False
     traced: Traced | None = None
 
     def marks(self, path: str) -> tuple[Mark, ...]:
@@ -80,7 +79,7 @@ def read_plan(path: str) -> Plan:
     data = json.loads(Path(path).read_text("utf-8"))
     files = {name: tuple(_mark(mark) for mark in marks) for name, marks in data["files"].items()}
     traced = Traced(data["levels"]) if data["levels"] is not None else None
-    return Plan(files, data["digests"], data["records"], data["cache"], data["backend"], data["leaks"], traced)
+    return Plan(files, data["digests"], data["records"], data["cache"], data["backend"], traced)
 
 
 def _mark(row: Sequence[Any]) -> Mark:
@@ -96,5 +95,5 @@ def write_plan(plan: Plan, path: str) -> None:
     }
     data = {"files": files, "digests": dict(plan.digests), "records": plan.records, "cache": plan.cache}
     levels = dict(plan.traced.levels) if plan.traced is not None else None
-    choices = {"backend": plan.backend, "leaks": plan.leaks, "levels": levels}
+    choices = {"backend": plan.backend, "levels": levels}
     Path(path).write_text(json.dumps({**data, **choices}), "utf-8")

@@ -24,8 +24,6 @@ from .plan import VARIABLE, Plan, read_plan
 from .records import Recorder
 from .rewrite import instrument
 
-SELF = __package__ or ""
-
 
 def start() -> None:
     """Reads the plan that the environment names, if it does, and puts the witness in place."""
