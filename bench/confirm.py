@@ -38,7 +38,7 @@ def step(w):
     return w, w.sum()
 
 
-w = jnp.full((192, 192), 0.01)
+w = jnp.full((256, 256), 0.01)
 for turn in range(420):
     if turn == 20:
         began = time.perf_counter()
