@@ -336,7 +336,7 @@ def _attempts(engine: Engine, frame: Frame, info: FunctionInfo, bound: dict[str,
     if frame.ends is not None:
         held = frame.ends.names
         names = [n for n in info.captured - info.rebound if n in held]
-        scope.final = {n: replace(held[n], tokens=frozenset()) for n in names}
+        engine.settle(scope, {n: held[n] for n in names})
 
 
 def call_with(frame: Frame, node: cst.CSTNode, callee: Value, values: Seq[Value]) -> Value:

@@ -59,7 +59,7 @@ def find_in_class(engine: Engine, cls: Class, name: str) -> Value | None:
         if isinstance(base, Class):
             record = engine.classes.get(base)
             if record is not None:
-                engine.heap.reads.add((record.scope.number, name))
+                engine.heap.reads.setdefault((record.scope.number, name), engine.heap.clock)
             value = None if record is None else record.scope.names.get(name)
             if value is not None:
                 return value

@@ -304,23 +304,33 @@ class Engine:
 
     def publish(self, scope: Scope, name: str, value: Value) -> None:
         """Join an assignment into what others see of a scope."""
-        if scope.final is not None:
-            scope.final.pop(name, None)
+        if scope.final is not None and scope.final.pop(name, None) is not None:
+            self.heap.note_change((scope.number, name))
         old = scope.names.get(name)
         if old is None:
             scope.names[name] = replace(value, tokens=frozenset()) if value.tokens else value
-            self.heap.changed.add((scope.number, name))
+            self.heap.note_change((scope.number, name))
             return
         new = join(old, value)
         if new != old:
             scope.names[name] = replace(new, tokens=frozenset()) if new.tokens else new
-            self.heap.changed.add((scope.number, name))
+            self.heap.note_change((scope.number, name))
+
+    def settle(self, scope: Scope, final: dict[str, Value]) -> None:
+        """The body of a scope has run: from now on others see what its names hold at the end."""
+        for name, value in final.items():
+            if value.tokens:
+                final[name] = value = replace(value, tokens=frozenset())
+            seen = scope.names.get(name) if scope.shown is None else scope.shown.get(name, scope.names.get(name))
+            if seen != value:
+                self.heap.note_change((scope.number, name))
+        scope.final = scope.shown = final
 
     def look_up(self, scope: Scope | None, name: str) -> Value | None:
         """A name as seen from a scope outwards: classes are skipped, as Python does."""
         while scope is not None:
             if scope.kind != "class":
-                self.heap.reads.add((scope.number, name))
+                self.heap.reads.setdefault((scope.number, name), self.heap.clock)
                 value = scope.names.get(name) if scope.final is None else scope.final.get(name, scope.names.get(name))
                 if value is not None:
                     return value

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import libcst as cst
 
@@ -106,7 +106,7 @@ def _passes(engine: Engine, roots: Sequence[str]) -> list[GivenUp]:
         engine.passes = number
         if number:
             _keep_settled(engine)
-        engine.heap.changed = set()
+        before = engine.heap.clock
         for module in modules:
             _run_module(engine, module)
         called = {name for m in modules for name in m.called_names}
@@ -115,7 +115,7 @@ def _passes(engine: Engine, roots: Sequence[str]) -> list[GivenUp]:
                 for info in _unreached(engine, module):
                     if info.name not in spared:
                         _enter(engine, info, given_up)
-        if not engine.heap.changed:
+        if engine.heap.clock == before:
             break
     return list(given_up.values())
 
@@ -131,9 +131,9 @@ def _unreached(engine: Engine, module: Module) -> Iterator[FunctionInfo]:
 
 
 def _keep_settled(engine: Engine) -> None:
-    """Mark as done for this pass every activation that read nothing that changed, nor called one that did."""
+    """Mark as done for this pass every activation that read nothing that changed since, nor called one that did."""
     changed = engine.heap.changed
-    dirty = {a.number for a in engine.activations if not changed.isdisjoint(a.reads)}
+    dirty = {a.number for a in engine.activations if any(changed.get(r, 0) > t for r, t in a.reads.items())}
     callers: dict[int, set[int]] = {}
     for activation in engine.activations:
         for callee, _ in activation.calls:
@@ -174,7 +174,7 @@ def _run_module(engine: Engine, module: Module) -> Activation:
     except Exception as error:  # noqa: BLE001  # likewise for a module's body
         engine.given_up.append(_given_up(module, node, "<module>", error))
         _stop_running(engine)
-    frame.scope.final = {k: replace(v, tokens=frozenset()) for k, v in frame.state.names.items() if "." not in k}
+    engine.settle(frame.scope, {k: v for k, v in frame.state.names.items() if "." not in k})
     engine.steps = saved
     engine.heap.reads = outer_reads
     activation.running = False
