@@ -12,7 +12,7 @@ from typing import ClassVar
 
 import libcst as cst
 
-from jaxlint.interp.heap import Heap
+from jaxlint.interp.heap import Heap, Spot
 from jaxlint.interp.heat import Gate, Pace
 from jaxlint.interp.ledger import Ledger
 from jaxlint.interp.models import Models
@@ -239,16 +239,17 @@ class Engine:
         self.activations: list[Activation] = []
         self.by_number: dict[int, Activation] = {}
         self.by_key: dict[tuple[object, ...], Activation] = {}
+        self.entries: dict[int, tuple[Frame, dict[str, Value]]] = {}
         self.contexts: dict[Place, int] = {}
         self.classes: dict[Class, ClassRecord] = {}
         self.bases_of: dict[Class, list[Class | Library]] = {}
         self.instances: dict[Class, list[Object]] = {}
         self.by_place: dict[Place, FunctionInfo] = {}
         self.module_activations: dict[str, Activation] = {}
-        self.passes = 0
         self.steps = 0
         self.step_limit = STEPS_PER_ROOT
         self.reached: set[Place] = set()
+        self.entered: dict[Place, dict[Spot, int]] = {}
         self.defined_in: dict[Place, list[int]] = {}
         self.guards_made: dict[Place, tuple[Frame, cst.CSTNode, bool]] = {}
         self.pinned_to_cpu: set[str] = set()
@@ -330,7 +331,7 @@ class Engine:
         """A name as seen from a scope outwards: classes are skipped, as Python does."""
         while scope is not None:
             if scope.kind != "class":
-                self.heap.reads.setdefault((scope.number, name), self.heap.clock)
+                self.heap.note_read((scope.number, name))
                 value = scope.names.get(name) if scope.final is None else scope.final.get(name, scope.names.get(name))
                 if value is not None:
                     return value

@@ -30,6 +30,13 @@ KEYS = "**keys"
 """The field of a dict's unknown keys."""
 MAX_LEAVES = 64
 Spot = tuple[object, str | None]
+"""What may be looked at: a field of an object, all its fields (None), a name of a scope by the scope's number."""
+RESULT = "**result"
+"""The field of an activation, by number, for what it returns."""
+INSTANCES = "**instances"
+"""The field of a class for those that are made of it."""
+DEFINED = "**defined"
+"""The field of a function, by place, for the scopes in which it is defined and the transforms that it is given to."""
 
 
 class Heap:
@@ -47,6 +54,10 @@ class Heap:
         self.changed: dict[Spot, int] = {}
         self.reads: dict[Spot, int] = {}
         self._through: dict[tuple[Object, str], tuple[Value, bool, Value]] = {}
+
+    def note_read(self, spot: Spot) -> None:
+        """Somebody looks there, and has to look again when it changes."""
+        self.reads.setdefault(spot, self.clock)
 
     def note_change(self, spot: Spot) -> None:
         """Something is different from what was read there before."""
@@ -76,7 +87,7 @@ class Heap:
 
     def field(self, obj: Object, field: str) -> Value | None:
         """The field's value; None where it was never written."""
-        self.reads.setdefault((obj, field), self.clock)
+        self.note_read((obj, field))
         fields = self._fields.get(obj)
         return None if fields is None else fields.get(field)
 
@@ -85,7 +96,7 @@ class Heap:
         return self._fields.get(obj, {}).values()
 
     def through(self, obj: Moved, field: str, below: Value) -> Value:
-        """What a field of the object below is where it is seen through `obj`; remembered, since trees are walked often."""
+        """What a field of the object below is when seen through `obj`; remembered, since trees are walked often."""
         everything = obj.numbers and _is_leaf(self, obj.base, field)
         known = self._through.get((obj, field))
         if known is not None and known[0] is below and known[1] is everything:
@@ -96,7 +107,7 @@ class Heap:
 
     def fields(self, obj: Object) -> dict[str, Value]:
         """All fields of an object, those that start with a star included."""
-        self.reads.setdefault((obj, None), self.clock)
+        self.note_read((obj, None))
         return self._fields.get(obj, {})
 
 

@@ -106,7 +106,7 @@ class Activation:
     yielded: Value = NOTHING
     result_fetched: bool = False
     fetched_parameters: frozenset[Token] = frozenset()
-    finished_pass: int = -1
+    finished: bool = False
     running: bool = False
     pace: Pace | None = None
     guarded: bool = False
@@ -125,6 +125,11 @@ class Activation:
     reads: dict[tuple[object, str | None], int] = field(default_factory=dict)
     calls: set[tuple[int, Pace]] = field(default_factory=set)
     sites: dict[tuple[int, Operation], RawSite] = field(default_factory=dict)
+
+    @property
+    def outcome(self) -> tuple[Value, Value, bool, frozenset[Token]]:
+        """What its callers learn from it."""
+        return (self.result, self.yielded, self.result_fetched, self.fetched_parameters)
 
 
 @dataclass(frozen=True, slots=True)
