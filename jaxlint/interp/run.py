@@ -54,7 +54,7 @@ PARTS = (
 )  # fmt: skip
 """The modules that register what they hold with the engine."""
 
-MAX_PASSES = 3
+MAX_PASSES = 4
 
 
 @dataclass(frozen=True, slots=True)
