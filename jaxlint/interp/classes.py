@@ -176,7 +176,7 @@ def make_record(frame: Frame, node: cst.CSTNode, names: tuple[str, ...]) -> Valu
     if cls not in engine.classes:
         scope = engine.new_scope(frame.scope.number, "class")
         fields = tuple((n, None) for n in names)
-        engine.classes[cls] = ClassRecord(cls, node, frame.module, scope, (), fields)
+        engine.add_class(ClassRecord(cls, node, frame.module, scope, (), fields))
         engine.heap.records[cls] = frozenset()
     return of(cls)
 

@@ -69,7 +69,7 @@ def define_class(frame: Frame, node: cst.ClassDef) -> Value:
     if record is None:
         scope = engine.new_scope(frame.scope.number, "class")
         record = ClassRecord(cls, node, frame.module, scope, bases, _fields(node))
-        engine.classes[cls] = record
+        engine.add_class(record)
         engine.bases_of.pop(cls, None)
         if record.fields and not any(_is_module(b) for b in bases):
             engine.heap.records[cls] = _static_fields(node)

@@ -242,6 +242,7 @@ class Engine:
         self.entries: dict[int, tuple[Frame, dict[str, Value]]] = {}
         self.contexts: dict[Place, int] = {}
         self.classes: dict[Class, ClassRecord] = {}
+        self.classes_at: dict[Place, list[Class]] = {}
         self.bases_of: dict[Class, list[Class | Library]] = {}
         self.instances: dict[Class, list[Object]] = {}
         self.by_place: dict[Place, FunctionInfo] = {}
@@ -291,6 +292,11 @@ class Engine:
             if isinstance(obj, Tuple):
                 return obj.items
         return None
+
+    def add_class(self, record: "ClassRecord") -> None:
+        """Take a class into the books."""
+        self.classes[record.cls] = record
+        self.classes_at.setdefault(record.cls.place, []).append(record.cls)
 
     def add_activation(self, activation: Activation) -> None:
         """Take an activation into the books."""

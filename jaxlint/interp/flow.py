@@ -76,11 +76,15 @@ def _way_out(frame: Frame, body: Seq[cst.CSTNode]) -> Pace:
     return frame.loops[-1] if isinstance(last, cst.Break) else frame.loops[0]
 
 
+_HOLDS_NONE = {cst.For, cst.While, cst.FunctionDef, cst.ClassDef, cst.Expr, cst.Return, cst.Assign, cst.AugAssign}
+
+
 def _continues(node: cst.CSTNode) -> bool:
     """True if a turn may end within the statement and another begin."""
-    if isinstance(node, cst.Continue):
+    kind = type(node)
+    if kind is cst.Continue:
         return True
-    if isinstance(node, cst.For | cst.While | cst.FunctionDef | cst.ClassDef | cst.BaseExpression):
+    if kind in _HOLDS_NONE or isinstance(node, cst.BaseExpression):
         return False
     return any(map(_continues, children(node)))
 

@@ -1,56 +1,84 @@
-"""Hashes that are computed once and are the same in every process."""
+"""Dataclasses for values: their hashes are computed once and are the same in every process."""
 
+import dataclasses
+import operator
 import zlib
-from dataclasses import fields
+from collections.abc import Callable
+from typing import ClassVar, TypeVar
 
 from jaxlint.kinds import Kind
 
+T = TypeVar("T", bound="Hashed")
+
 
 class Hashed:
-    """A base with room for a hash once computed."""
+    """A base with room for a hash once computed. `holding` are the fields in which other values may lie."""
 
     __slots__ = ("_depth", "_hash")
+    holding: ClassVar[tuple[str, ...]] = ()
     _depth: int
     _hash: int
 
 
 _TEXT_HASHES: dict[str, int] = {}
+_MASK = 0xFFFFFFFFFFFFFFF
+_FLAT = {"origin", "tokens", "kind", "sources", "const", "place", "scope", "name"}
+_OWN = {int, bool, float, Kind}
+"""Types whose own hashes are the same in every process."""
 
 
-def _stable(part: object) -> int:
+def stable_hash(part: object) -> int:
     """A hash that is the same in every process, as Python's own of a string is not: the order in which alternatives are
     looked at decides which contexts a function gets, and so the findings must not depend on it."""
-    if isinstance(part, str):
-        known = _TEXT_HASHES.get(part)
+    kind = type(part)
+    if kind is str:
+        known = _TEXT_HASHES.get(part)  # type: ignore[call-overload]  # as compared above
         if known is None:
-            known = _TEXT_HASHES[part] = zlib.crc32(part.encode("utf-8", "surrogatepass"))
-        return known
+            known = zlib.crc32(part.encode("utf-8", "surrogatepass"))  # type: ignore[attr-defined]  # likewise
+            _TEXT_HASHES[part] = known  # type: ignore[index]  # likewise
+        return known  # type: ignore[no-any-return]  # likewise
+    if kind in _OWN or isinstance(part, Hashed):
+        return hash(part)
     if isinstance(part, tuple):
         out = 0x345678
         for item in part:
-            out = (out * 1000003 ^ _stable(item)) & 0xFFFFFFFFFFFFFFF
+            out = (out * 1000003 ^ stable_hash(item)) & _MASK
         return out
     if isinstance(part, frozenset):
-        return sum(map(_stable, part)) & 0xFFFFFFFFFFFFFFF
-    if isinstance(part, Hashed | Kind | int | float):
-        return hash(part)
-    return 7 if part is None else _stable(type(part).__name__)
+        return sum(map(stable_hash, part)) & _MASK
+    return 7 if part is None else stable_hash(kind.__name__)
 
 
-def keep_hash(cls: type) -> type:
-    """Make a frozen dataclass compute its hash once, and alike in every process."""
-    names = tuple(f.name for f in fields(cls) if f.compare) if cls.__dict__.get("__dataclass_fields__") else ()
-    seed = _stable(cls.__name__)
+def dataclass(*, frozen: bool, slots: bool) -> Callable[[type[T]], type[T]]:
+    """What takes the place of `dataclasses.dataclass` for values, which are made by the million. That nobody assigns to
+    their fields is left to the type checker: to see to it at run time makes each of them three times as dear."""
+    assert frozen
+
+    def make(cls: type[T]) -> type[T]:
+        made = dataclasses.dataclass(slots=slots, eq="__eq__" not in cls.__dict__)(cls)
+        fields = dataclasses.fields(made)  # type: ignore[arg-type]  # a dataclass since the line above
+        made.holding = tuple(f.name for f in fields if f.name not in _FLAT)
+        compared = tuple(f.name for f in fields if f.compare)
+        type.__setattr__(made, "__hash__", _hash_of(made.__name__, compared))
+        return made
+
+    return make
+
+
+def _hash_of(title: str, names: tuple[str, ...]) -> Callable[[Hashed], int]:
+    seed = stable_hash(title)
+    parts = operator.attrgetter(*names) if names else None
+    single = len(names) == 1
 
     def kept(self: Hashed) -> int:
         try:
             return self._hash
         except AttributeError:
             value = seed
-            for name in names:
-                value = (value * 1000003 ^ _stable(getattr(self, name))) & 0xFFFFFFFFFFFFFFF
-            object.__setattr__(self, "_hash", value)
+            if parts is not None:
+                for part in (parts(self),) if single else parts(self):
+                    value = (value * 1000003 ^ stable_hash(part)) & _MASK
+            self._hash = value
             return value
 
-    type.__setattr__(cls, "__hash__", kept)
-    return cls
+    return kept

@@ -267,8 +267,9 @@ def _enter_function(frame: Frame, info: FunctionInfo, function: Function) -> Non
         else:
             entering.call_transformed_unknown(frame, node, info, function, made)
         return
-    for cls, record in list(engine.classes.items()):
-        if cls.place != info.enclosing_class or record.scope.number != function.scope:
+    for cls in list(engine.classes_at.get(info.enclosing_class, ())):
+        record = engine.classes[cls]
+        if record.scope.number != function.scope:
             continue
         receivers = classes.receivers(engine, cls)
         if not receivers:

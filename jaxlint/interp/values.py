@@ -5,12 +5,17 @@ hashable and free of syntax nodes; mutable contents (of lists, dicts and instanc
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from dataclasses import field, replace
+from typing import TYPE_CHECKING, NamedTuple
 
-from jaxlint.interp.hashing import Hashed, keep_hash
+from jaxlint.interp.hashing import Hashed
 from jaxlint.interp.heat import Gate
 from jaxlint.kinds import ARRAY, NOWHERE, Kind
+
+if TYPE_CHECKING:
+    from dataclasses import dataclass
+else:
+    from jaxlint.interp.hashing import dataclass
 
 MAX_ALTERNATIVES = 16
 MAX_TUPLE_DEPTH = 4
@@ -27,8 +32,7 @@ class Place(NamedTuple):
     number: int
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(NamedTuple):
     """One step of a provenance, linked to the step before it. `guess` marks a step that rests on a weak hint."""
 
     place: Place
@@ -43,20 +47,25 @@ MAX_DEPTH = 8
 
 def depth_of(part: object) -> int:
     """How many values lie inside each other in a value, object, tuple or set; remembered, since parts are shared."""
-    if isinstance(part, tuple | frozenset):
-        return max(map(depth_of, part), default=0)
-    if not isinstance(part, Hashed):
-        return 0
-    try:
-        return part._depth
-    except AttributeError:
-        names = getattr(type(part), "__dataclass_fields__", ())
-        depth = max(
-            (depth_of(getattr(part, n)) for n in names if n not in {"origin", "tokens", "kind", "sources"}), default=0
-        )
-        depth += isinstance(part, Value)
-        object.__setattr__(part, "_depth", depth)
-        return depth
+    if isinstance(part, Hashed):
+        try:
+            return part._depth
+        except AttributeError:
+            depth = 0
+            for name in part.holding:
+                below = depth_of(getattr(part, name))
+                if below > depth:
+                    depth = below
+            depth += isinstance(part, Value)
+            part._depth = depth
+            return depth
+    depth = 0
+    if isinstance(part, frozenset) or type(part) is tuple:
+        for item in part:
+            below = depth_of(item)
+            if below > depth:
+                depth = below
+    return depth
 
 
 class Source(NamedTuple):
@@ -97,6 +106,18 @@ class Value(Hashed):
     placement: str = field(default="", compare=False)
     gate: Gate = field(default=Gate.NONE, compare=False)
     sources: frozenset[Source] = field(default=frozenset(), compare=False)
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        return (
+            isinstance(other, Value)
+            and self.kind is other.kind
+            and self.unknown == other.unknown
+            and self.boolean == other.boolean
+            and self.const == other.const
+            and self.objects == other.objects
+        )
 
     @property
     def is_nothing(self) -> bool:
@@ -283,12 +304,6 @@ class Property(Object):
     how: str
     setter: "Value | None" = None
 
-
-for _cls in (
-    Value, Null, Function, Method, Class, Instance, ProjectModule, Library, LibraryObject, LibraryMethod, Transformed,
-    Partial, Tuple, Sequence, Mapping, Stream, Moved, Super, Property,
-):  # fmt: skip
-    keep_hash(_cls)
 
 NOTHING = Value()
 UNKNOWN = Value(unknown=True)
