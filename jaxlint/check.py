@@ -170,20 +170,22 @@ def _analyse(inputs: Inputs, settings: Settings, beside: Callable[[], Discovery]
         return None
     from jaxlint.interp.models import load_models
     from jaxlint.interp.run import analyse
+    from jaxlint.source.parse import collector_paused
     from jaxlint.source.positions import spans_of
 
     inputs.add_beside(beside().files)
     models = load_models()
     if settings.models:
         models.add(dict(settings.models), settings.models_place)
-    return analyse(
-        roots,
-        paths,
-        (*paths, *inputs.beside),
-        inputs.load,
-        models,
-        lambda tree, nodes: {id(node): place for node, place in spans_of(tree, nodes, inputs.text_of(tree)).items()},
-    )
+    with collector_paused():
+        return analyse(
+            roots,
+            paths,
+            (*paths, *inputs.beside),
+            inputs.load,
+            models,
+            lambda tree, nodes: {id(n): place for n, place in spans_of(tree, nodes, inputs.text_of(tree)).items()},
+        )
 
 
 def _unsuppressed(findings: Iterable[Finding], inputs: Inputs) -> list[Finding]:

@@ -29,7 +29,7 @@ def parse(source: SourceText) -> libcst.Module:
     """The syntax tree of a file."""
     long = longest_chain(source) > _LONG_CHAIN
     try:
-        with _collector_paused():
+        with collector_paused():
             return on_a_deep_stack(partial(_parse, source, verify=long))
     except RecursionError:
         raise SourceError(source.path, "nested too deeply for this Python, not analysed") from None
@@ -58,8 +58,9 @@ def _parse(source: SourceText, verify: bool) -> libcst.Module:
 
 
 @contextmanager
-def _collector_paused() -> Iterator[None]:
-    """A tree is millions of new objects and no garbage: collecting meanwhile takes half as long as parsing."""
+def collector_paused() -> Iterator[None]:
+    """Without the collector of cycles: a tree is millions of new objects and no garbage, so that collecting meanwhile
+    takes half as long as parsing; what an analysis makes is kept to its end all the same."""
     if not gc.isenabled():
         yield
         return
