@@ -19,7 +19,7 @@ from jaxlint.interp.engine import (
     Mode,
 )
 from jaxlint.interp.gates import gated
-from jaxlint.interp.heap import RESULT
+from jaxlint.interp.heap import PARAMETERS, RESULT
 from jaxlint.interp.heat import Pace
 from jaxlint.interp.library import call_library, returned
 from jaxlint.interp.program import FunctionInfo
@@ -279,6 +279,8 @@ def run_again(engine: Engine, activation: Activation) -> None:
     """Run the body of an activation from its beginning, as it was called last."""
     begin, bound = engine.entries[activation.number]
     assert begin.info is not None
+    if activation.joined:
+        bound = dict(activation.parameters)
     state = State(_as_parameters(activation, begin.mode, bound), set(begin.state.fetched))
     frame = replace(
         begin, state=state, breaks=[], continues=[], handlers=list(begin.handlers), rights={}, displayed={}, answers={},
@@ -316,6 +318,7 @@ def _run_body(engine: Engine, frame: Frame, info: FunctionInfo, bound: dict[str,
     activation.reads.clear()
     activation.captured.clear()
     outer_reads, engine.heap.reads = engine.heap.reads, activation.reads
+    engine.heap.note_read((activation.number, PARAMETERS))
     before = activation.outcome
     try:
         _attempts(engine, frame, info, bound)

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from jaxlint.interp.engine import MAX_CONSTANT_CONTEXTS, MAX_CONTEXTS, MAX_DECORATED, MAX_TRACED_CONTEXTS, Engine, Mode
+from jaxlint.interp.heap import PARAMETERS
 from jaxlint.interp.program import FunctionInfo
 from jaxlint.interp.states import Activation
 from jaxlint.interp.values import NOTHING, Function, Value, join
@@ -79,6 +80,8 @@ def _joined_activation(
         if new != old:
             parameters[name] = new
             grown = True
+    if grown:
+        engine.heap.note_change((activation.number, PARAMETERS))
     if grown and not activation.running and activation.growths < 3:
         activation.growths += 1
         activation.finished = False

@@ -33,6 +33,8 @@ Spot = tuple[object, str | None]
 """What may be looked at: a field of an object, all its fields (None), a name of a scope by the scope's number."""
 RESULT = "**result"
 """The field of an activation, by number, for what it returns."""
+PARAMETERS = "**parameters"
+"""The field of an activation for the arguments that it stands for, where those are joined."""
 INSTANCES = "**instances"
 """The field of a class for those that are made of it."""
 DEFINED = "**defined"
