@@ -14,6 +14,7 @@ ARROWS = {
 }
 HEADS = ("time", "count", "a turn", "bytes", "direction", "asked", "finding", "line")
 NUMBERS = 4
+FINDING = HEADS.index("finding")
 SHOWN = 40
 KILO, UNITS = 1000, ("B", "KB", "MB", "GB", "TB")
 
@@ -23,13 +24,27 @@ def render(run: Run, *, stacks: bool = False, limit: int | None = SHOWN) -> str:
     return "".join(line + "\n" for line in (*_summary(run), *_table(run, stacks, limit), *_static(run), *_refused(run)))
 
 
+def render_suite(run: Run, *, limit: int | None) -> str:
+    """The transfers of a test suite, which has no static pass beside it."""
+    parts = [_processes(run.backend or "no jax", run), *_directions(run), *_table(run, False, limit, FINDING)]
+    return "".join(line + "\n" for line in parts)
+
+
+def _processes(text: str, run: Run) -> str:
+    return f"{text}, {run.processes} processes" if run.processes > 1 else text
+
+
 def _summary(run: Run) -> list[str]:
-    lines = [f"{escape(' '.join(run.command))}: {duration(run.seconds)}, exit status {run.exit_status}, {run.backend}"]
-    if run.processes > 1:
-        lines[0] += f", {run.processes} processes"
+    first = f"{escape(' '.join(run.command))}: {duration(run.seconds)}, exit status {run.exit_status}, {run.backend}"
+    lines = [_processes(first, run)]
     if run.steps is not None:
         each = f", {duration(run.steps.seconds)} each" if run.steps.seconds else ""
         lines.append(f"loop at {escape(run.steps.path)}:{run.steps.line}: {run.steps.count} turns{each}")
+    return lines + _directions(run)
+
+
+def _directions(run: Run) -> list[str]:
+    lines = []
     for direction, words in ARROWS.items():
         count, size, seconds = total(run.transfers, direction)
         if count:
@@ -42,12 +57,14 @@ def _summary(run: Run) -> list[str]:
     return lines
 
 
-def _table(run: Run, stacks: bool, limit: int | None) -> list[str]:
+def _table(run: Run, stacks: bool, limit: int | None, without: int | None = None) -> list[str]:
     if not run.transfers:
         return []
     shown = run.transfers if limit is None else run.transfers[:limit]
     rows = [HEADS, *map(_row, shown)]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(HEADS) - 1)]
+    if without is not None:
+        rows = [(*row[:without], *row[without + 1 :]) for row in rows]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]) - 1)]
     lines = [""]
     for number, row in enumerate(rows):
         cells = [
@@ -59,7 +76,7 @@ def _table(run: Run, stacks: bool, limit: int | None) -> list[str]:
             lines += [f"{'':>{sum(widths) + 2 * len(widths)}}  {escape(call)}" for call in _calls(shown[number - 1])]
     left = len(run.transfers) - len(shown)
     if left:
-        lines.append(f"… and {left} lines that cost less: --report FILE has all of them")
+        lines.append(f"… and {left} lines that cost less{'' if without else ': --report FILE has all of them'}")
     return lines
 
 

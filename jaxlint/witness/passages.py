@@ -7,10 +7,12 @@ of these; `no_short_cut` has jax take the long way, where each call costs some h
 """
 
 import functools
+import gc
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from .begun import Begun
 from .private import FETCHES, copying_modules, replace_callbacks, xla_type
 from .recording import LAUNCH, Recording
 from .unseen import unseen
@@ -69,6 +71,25 @@ class Passages:
         for module in copying_modules():
             module.batched_copy_to_host_async = self.noted_many(module.batched_copy_to_host_async, crosses)
         self.over_callbacks()
+
+    def note_device_fetches(self) -> None:
+        """Where no table is watched and the arrays are an accelerator's: a fetch copies what was not fetched before.
+        Those of the ordinary CPU client beside it are the host's."""
+        from jax._src import xla_bridge
+
+        begun = Begun()
+
+        def crosses(array: Any) -> bool:
+            if array._npy_value is not None or begun.has(array):
+                return False
+            client: object = xla_bridge._backends.get("cpu")
+            return all(device.client is not client for device in array.sharding.device_set)
+
+        array: Any = self.array
+        array.copy_to_host_async = _begins(array.copy_to_host_async, lambda array: (array,), begun)
+        for module in copying_modules():
+            module.batched_copy_to_host_async = _begins(module.batched_copy_to_host_async, iter, begun)
+        self.note_fetches(crosses)
 
     def noted(self, original: Callable[[Any], Any], crosses: Callable[[Any], bool]) -> Callable[[Any], Any]:
         """A door for one array."""
@@ -249,10 +270,33 @@ class Passages:
         return bool(self.state().explicit_device_put)
 
 
+def _begins(original: Callable[[Any], Any], arrays_of: Callable[[Any], Iterable[Any]], begun: Begun) -> Any:
+    """A function that begins copies, which are remembered."""
+
+    def begin(arrays: Any) -> Any:
+        result = original(arrays)
+        for array in arrays_of(arrays):
+            begun.add(array)
+        return result
+
+    return unseen(functools.wraps(original)(begin))
+
+
 def no_short_cut() -> None:
-    """Compiled calls go through jax's Python: what jax does itself for programs with effects."""
+    """Compiled calls go through jax's Python: what jax does itself for programs with effects. Functions that were
+    called before have their short cuts taken away; what is compiled stays so."""
+    import jax
     from jax._src import pjit
     from jax._src.interpreters import pxla
+
+    compiled: type = type(jax.jit(len))
+    for known in gc.get_objects():
+        if type(known) is compiled:
+            known._clear_cache()
+    # Older versions make such a function anew at each call, over these.
+    for name in ("_cpp_pjit_cache_fun_only", "_cpp_pjit_cache_explicit_attributes"):
+        if hasattr(pjit, name):
+            getattr(pjit, name).clear()
 
     if hasattr(pjit, "_get_fastpath_data"):
         pjit._get_fastpath_data = lambda *arguments, **more: None
