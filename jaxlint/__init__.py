@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from jaxlint.api import Transfers, TransferError, no_transfers, record, watch
+    from jaxlint.api import TransferError, Transfers, no_transfers, record, watch
 
 __version__ = "0.1.0"
 __all__ = ["TransferError", "Transfers", "no_transfers", "record", "watch"]

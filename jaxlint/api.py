@@ -16,7 +16,7 @@ import inspect
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
@@ -119,22 +119,17 @@ def _line(transfer: Transfer) -> str:
     return f"{place}: {transfer.count} {asked}, {direction}, {transfer.bytes} bytes"
 
 
-class record:  # noqa: N801  # read as a verb
+@contextmanager
+def record(backend: str = "auto") -> Iterator[Transfers]:
     """``with record() as transfers:`` records what this process transfers in the block, in whatever thread. What is
     given can be read at once, and stays as it was when the block ended."""
-
-    def __init__(self, backend: str = "auto") -> None:
-        self._inside = watch_inside(backend)
-
-    def __enter__(self) -> Transfers:
-        inside = self._inside
-        before = inside.recording.sums()
-        self._known: Sequence[Transfer] | None = None
-        self._now = lambda: _transfers(inside, before)
-        return Transfers(lambda: self._now() if self._known is None else self._known)
-
-    def __exit__(self, *error: object) -> None:
-        self._known = self._now()
+    inside = watch_inside(backend)
+    before = inside.recording.sums()
+    last: list[Sequence[Transfer]] = []
+    try:
+        yield Transfers(lambda: last[0] if last else _transfers(inside, before))
+    finally:
+        last.append(_transfers(inside, before))
 
 
 def _transfers(inside: "Inside", before: Mapping[tuple[object, ...], tuple[int, int, float]]) -> list[Transfer]:
@@ -150,7 +145,7 @@ def _transfer(site: "Site") -> Transfer:
     )  # fmt: skip
 
 
-class no_transfers:  # noqa: N801  # read as a statement
+class no_transfers:
     """Refuses implicit transfers of this thread, under JAX's own guard: a context manager and a decorator. Named
     directions alone, or all where none is named; explicit ones too with `explicit`."""
 
@@ -170,7 +165,7 @@ class no_transfers:  # noqa: N801  # read as a statement
         }
         unnamed = not any(named.values())
         self.directions = tuple(d for d, wanted in named.items() if (unnamed if wanted is None else wanted))
-        self.explicit, self._inside = explicit, _watch(backend)
+        self.explicit, self._inside = explicit, watch_inside(backend)
         self._entered = _Entered()
 
     def __enter__(self) -> None:

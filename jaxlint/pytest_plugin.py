@@ -1,4 +1,4 @@
-"""The pytest plugin: a budget of transfers for a test, a level of the guard for a suite, the costliest lines at the end.
+"""The pytest plugin: a budget of transfers for a test, a guard level for a suite, the costliest lines at the end.
 
     @pytest.mark.transfers(device_to_host=0, host_to_device=2)
     def test_step(): ...

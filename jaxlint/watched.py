@@ -5,6 +5,7 @@ Knows nothing of pytest, whose plugin it serves.
 
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from jaxlint.api import Transfers, record, watch_inside
@@ -33,7 +34,7 @@ class Watched:
         if self.levels:
             self.inside.set_levels(self.levels)
 
-    def record(self) -> record:
+    def record(self) -> AbstractContextManager[Transfers]:
         """Records what crosses in a test."""
         return record()
 

@@ -114,7 +114,9 @@ class Passages:
             )
             return result
 
-        return unseen(functools.wraps(original)(fetch))
+        # The names of a method of C++ are no texts.
+        names = [name for name in functools.WRAPPER_ASSIGNMENTS if type(getattr(original, name, None)) is str]
+        return unseen(functools.wraps(original, names)(fetch))
 
     def noted_many(self, original: Callable[[Any], Any], crosses: Callable[[Any], bool]) -> Callable[[Any], Any]:
         """The start of several copies at once."""
@@ -122,6 +124,8 @@ class Passages:
         @unseen
         @functools.wraps(original)
         def begin(arrays: Sequence[Any]) -> Any:
+            if self.recording.thread.fetching:
+                return original(arrays)
             some = [array for array in arrays if isinstance(array, self.array) and crosses(array)]
             explicit = self.gets_by_name()
             result = original(arrays)
@@ -289,7 +293,7 @@ def no_short_cut() -> None:
     from jax._src import pjit
     from jax._src.interpreters import pxla
 
-    compiled: type = type(jax.jit(len))
+    compiled: Any = type(jax.jit(len))
     for known in gc.get_objects():
         if type(known) is compiled:
             known._clear_cache()

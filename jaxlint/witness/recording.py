@@ -207,8 +207,8 @@ class Recording:
             for key, site in self.sites.items():
                 count, size, seconds = before.get(key, (0, 0, 0.0))
                 if site.count > count and site.direction != LAUNCH:
-                    less = {"count": site.count - count, "bytes": site.bytes - size, "seconds": site.seconds - seconds}
-                    made.append(replace(site, **less, bins={}))
+                    size, seconds = site.bytes - size, site.seconds - seconds
+                    made.append(replace(site, count=site.count - count, bytes=size, seconds=seconds, bins={}))
         return made
 
     def _site(self, frame: FrameType | None, direction: str, explicit: bool, what: Callable[[], str]) -> Site:
