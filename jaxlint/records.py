@@ -52,16 +52,27 @@ class Records:
         """Reads all records of a folder."""
         made = cls()
         for path in sorted(folder.glob("*.jsonl")):
-            for line in _lines(path):
-                made._add(line)
-        for path in sorted(folder.glob("*.sites")):
-            lines = list(_lines(path))
-            match lines[:1]:
-                case [{"began": float(began), "width": float(width)}]:
-                    made.width = max(made.width, width)
-                    for line in lines[1:]:
-                        made.add_site(line, began, width)
+            made._add_file(path)
         return made
+
+    @classmethod
+    def read_each(cls, folder: Path) -> "list[Records]":
+        """Reads the record of each process by itself."""
+        made = []
+        for path in sorted(folder.glob("*.jsonl")):
+            made.append(cls())
+            made[-1]._add_file(path)
+        return made
+
+    def _add_file(self, path: Path) -> None:
+        for line in _lines(path):
+            self._add(line)
+        lines = list(_lines(path.with_suffix(".sites")))
+        match lines[:1]:
+            case [{"began": float(began), "width": float(width)}]:
+                self.width = max(self.width, width)
+                for line in lines[1:]:
+                    self.add_site(line, began, width)
 
     def _add(self, line: Mapping[str, object]) -> None:
         match line:
@@ -139,6 +150,7 @@ class Records:
             steps=_steps(self.sites, turns, statements, start, width),
             refused=tuple(self.refused),
             files=tuple(sorted(self.files)),
+            began=began,
         )
 
 
@@ -238,7 +250,11 @@ def _shown(path: str, folder: Path) -> str:
 
 def _lines(path: Path) -> Iterator[Mapping[str, object]]:
     """The whole lines of a record; a process that was killed may have left half of one."""
-    for text in path.read_bytes().split(b"\n"):
+    try:
+        texts = path.read_bytes().split(b"\n")
+    except OSError:
+        return
+    for text in texts:
         try:
             line = json.loads(text)
         except ValueError:

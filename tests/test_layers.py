@@ -20,7 +20,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("check", "fix", "confirm", "trace", "report"),
     ("inputs", "selection", "cache"),
     ("settings",),
-    ("configuration", "records"),
+    ("configuration", "records", "ranks"),
     ("rulebook", "interp", "transfers", "statements"),
     ("pages", "source", "sites", "findings"),
     ("kinds", "errors"),

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from jaxlint.findings import Direction
 from jaxlint.report.context import escape
-from jaxlint.transfers import Run, Transfer, total
+from jaxlint.transfers import Differing, Run, Transfer, total
 
 ARROWS = {
     Direction.DEVICE_TO_HOST: "device to host",
@@ -21,7 +21,8 @@ KILO, UNITS = 1000, ("B", "KB", "MB", "GB", "TB")
 
 def render(run: Run, *, stacks: bool = False, limit: int | None = SHOWN) -> str:
     """A summary, the table of the most expensive lines (all without a limit), and what the static pass says."""
-    return "".join(line + "\n" for line in (*_summary(run), *_table(run, stacks, limit), *_static(run), *_refused(run)))
+    parts = (*_summary(run), *_table(run, stacks, limit), *_differing(run), *_static(run), *_refused(run))
+    return "".join(line + "\n" for line in parts)
 
 
 def render_suite(run: Run, *, limit: int | None) -> str:
@@ -93,9 +94,33 @@ def _row(transfer: Transfer) -> tuple[str, ...]:
         amount(transfer.bytes),
         ARROWS[transfer.direction],
         "explicit" if transfer.explicit else "implicit",
-        transfer.finding or "-",
+        _finding(transfer),
         f"{escape(transfer.path or '(no Python line)')}:{transfer.line} {escape(transfer.function)}",
     )
+
+
+def _finding(transfer: Transfer) -> str:
+    """What the static pass says, and that its user chose not to hear it."""
+    if transfer.silenced:
+        return f"({transfer.finding})" if transfer.finding else "(skipped)"
+    return transfer.finding or "-"
+
+
+def _differing(run: Run) -> list[str]:
+    lines = [
+        f"  {escape(row.path)}:{row.line} {escape(row.function)}, {ARROWS[row.direction]}, "
+        f"{'explicit' if row.explicit else 'implicit'}: {_counts(row)}"
+        for row in run.differing[:SHOWN]
+    ]
+    return ["", f"processes differ ({len(run.differing)}):", *lines] if lines else []
+
+
+def _counts(row: Differing) -> str:
+    """Those processes together that transferred the same number."""
+    by_count: dict[int, list[str]] = {}
+    for name, count in row.counts:
+        by_count.setdefault(count, []).append(name)
+    return "; ".join(f"{count} by {_listed(names)}" for count, names in by_count.items())
 
 
 def _static(run: Run) -> list[str]:
@@ -103,6 +128,9 @@ def _static(run: Run) -> list[str]:
     if run.missed:
         places = [f"{escape(t.path)}:{t.line}" for t in (run.transfers[index] for index in run.missed)]
         lines += ["", f"missed by the static pass ({len(places)}): {_listed(places)}"]
+    quiet = [f"{escape(t.path)}:{t.line}" for t in run.transfers if t.silenced]
+    if quiet:
+        lines += ["", f"silenced by a comment or the configuration ({len(quiet)}): {_listed(quiet)}"]
     if run.unreached:
         places = [f"{row.code} {escape(row.path)}:{row.line}" for row in run.unreached]
         lines += ["", f"found by the static pass, never seen to transfer ({len(places)}): {_listed(places)}"]
