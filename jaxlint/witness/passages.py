@@ -189,9 +189,11 @@ class Passages:
             explicit, began = self.puts_by_name(), _clock()
             result = original(aval, sharding, values, devices, *rest, **more)
             seconds = (_clock() - began) / max(1, len(values))
+            # The second of the rest has it copied in any case.
+            copies = len(rest) > 1 and bool(rest[1])
             for value, device in zip(values, devices, strict=False):
                 if isinstance(value, self.array):
-                    if value.sharding.device_set != {device}:
+                    if copies or value.sharding.device_set != {device}:
                         self.moved(value, explicit, seconds)
                 else:
                     self.uploaded(value, explicit, seconds)
@@ -224,17 +226,24 @@ class Passages:
         return shard
 
     def over_copies(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        """``batched_copy_array_to_devices_with_sharding(arrays, devices, …)``: arrays with the devices they go to."""
+        """``batched_copy_array_to_devices_with_sharding(arrays, devices, shardings, semantics)``: arrays with the
+        devices, or the memory, that they go to."""
 
         @unseen
-        def copy(arrays: Sequence[Any], devices: Sequence[Sequence[Any]], *rest: Any, **more: Any) -> Any:
+        def copy(
+            arrays: Sequence[Any], devices: Sequence[Sequence[Any]], shardings: Sequence[Any], *semantics: Any
+        ) -> Any:
             explicit, began = self.puts_by_name(), _clock()
-            sets = [array.sharding.device_set for array in arrays]
-            result = original(arrays, devices, *rest, **more)
+            before = [array.sharding for array in arrays]
+            result = original(arrays, devices, shardings, *semantics)
             seconds = (_clock() - began) / max(1, len(arrays))
-            for array, here, there in zip(arrays, sets, devices, strict=False):
-                if here != {*there}:
-                    self.moved(array, explicit, seconds, len({*there} - here))
+            wishes = semantics[0] if semantics else [None] * len(arrays)
+            for array, old, new, there, wish in zip(arrays, before, shardings, devices, wishes, strict=False):
+                times = len({*there} - old.device_set)
+                if not times and (old.memory_kind != new.memory_kind or getattr(wish, "name", "") == "ALWAYS_COPY"):
+                    times = len(there)
+                if times:
+                    self.moved(array, explicit, seconds, times)
             return result
 
         return copy
