@@ -1,7 +1,7 @@
 """Records rows of the guard's table in a child process: what ``jaxlint.record`` has of each.
 
-Reads and writes what ``table_probe`` does. A direction's answer is "implicit" if anything crossed unasked, "explicit" if
-all was asked for by name, "allowed" if nothing crossed.
+Reads and writes what ``table_probe`` does. A direction's answer is "implicit" if anything crossed unasked, "explicit"
+if all was asked for by name, "allowed" if nothing crossed.
 """
 
 import io
