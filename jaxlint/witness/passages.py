@@ -206,6 +206,9 @@ class Passages:
 
         @unseen
         def shard(shardings: Sequence[Any], layouts: Any, semantics: Any, values: Sequence[Any], **more: Any) -> Any:
+            array = self.array
+            if all(isinstance(value, array) for value in values):
+                return original(shardings, layouts, semantics, values, **more)
             fallback = more.get("fallback")
             left: list[int] = []
             if fallback is not None:
@@ -233,6 +236,8 @@ class Passages:
         def copy(
             arrays: Sequence[Any], devices: Sequence[Sequence[Any]], shardings: Sequence[Any], *semantics: Any
         ) -> Any:
+            if not arrays:
+                return original(arrays, devices, shardings, *semantics)
             explicit, began = self.puts_by_name(), _clock()
             before = [array.sharding for array in arrays]
             result = original(arrays, devices, shardings, *semantics)
