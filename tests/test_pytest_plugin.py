@@ -1,6 +1,7 @@
 """The pytest plugin, in suites of its own: budgets, levels, backends, the summary, workers of pytest-xdist."""
 
 import importlib.util
+import sys
 
 import pytest
 
@@ -116,7 +117,7 @@ def test_budgets(suite: pytest.Pytester, words: tuple[str, ...]) -> None:
     assert "  test_suite.py:29 in test_explicit: 1 explicit, device to host, 32 bytes" in lines
     assert "  test_suite.py:35 in test_inherits: 1 implicit, device to host, 32 bytes" in lines
     assert any("KeyError" in line for line in lines), "a test's own error is not hidden by its budget"
-    assert not [line for line in lines if "jaxlint" in line], "nobody asked for a summary"
+    assert not [line for line in lines if "(jaxlint)" in line], "nobody asked for a summary"
 
 
 @pytest.mark.parametrize("words", workers())
@@ -158,6 +159,18 @@ def test_another_backend(suite: pytest.Pytester) -> None:
     done.assert_outcomes(passed=3, failed=4)
     assert "virtual" in lines
     assert "  test_suite.py:24 in test_over: 1 implicit, device to host, 32 bytes" in lines
+
+
+def test_a_suite_that_is_confirmed_or_run(suite: pytest.Pytester) -> None:
+    """The witness of the whole program is there before; there are not to be two."""
+    command = "pytest -p jaxlint.pytest_plugin -p no:cacheprovider -k within test_suite.py"
+    check = ("check", "--isolated", "--confirm", "--run", command, "--backend", "sentinel", "test_suite.py")
+    for words in (check, ("run", "--isolated", "--backend", "sentinel", "-m", *command.split())):
+        done = suite.run(sys.executable, "-m", "jaxlint", *words)
+        said = done.stdout.str() + done.stderr.str()
+        assert ("1 passed" in said) or "judged by the backend sentinel" in said
+        assert "failed" not in said
+    assert [line for line in done.errlines if line.endswith("test_suite.py:16 test_within") and "JT20" in line]
 
 
 def test_wrong_marks_say_what_is_right(suite: pytest.Pytester) -> None:
