@@ -10,6 +10,7 @@ from types import ModuleType
 
 import pytest
 
+from jaxlint.check import check_text
 from jaxlint.sites import Operation
 
 MODELS = Path(__file__).parents[1] / "jaxlint" / "models"
@@ -224,3 +225,21 @@ def test_jax_names_exist() -> None:
 def test_numpy_names_exist() -> None:
     numpy = pytest.importorskip("numpy")
     assert missing(numpy, "numpy.ndarray", numpy.ndarray) == []
+
+
+SOLVER = """\
+import jaxopt
+from jaxopt import OptaxSolver
+
+params, state = jaxopt.LBFGS(fun=loss).run(start)
+print(params)
+solver = OptaxSolver(opt=adam, fun=loss)
+for _ in range(10):
+    params, state = solver.update(params, state)
+    print(f"{state.value:.3f}")
+"""
+
+
+def test_what_a_solver_of_jaxopt_returns_is_on_the_device() -> None:
+    found = [(finding.code, finding.span.line) for finding in check_text(SOLVER).findings]
+    assert found == [("JT101", 5), ("JT102", 9)]
