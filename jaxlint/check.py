@@ -143,15 +143,17 @@ def _check(
     inputs.add(found.files)
     analysis = _analyse(inputs, settings, beside)
     in_force = enabled(settings, {code: rule.default for code, rule in pages.items()})
-    judged = _unsuppressed(judge(pages.values(), analysis.sites if analysis else ()), inputs)
+    judged = [*judge(pages.values(), analysis.sites if analysis else ())]
+    kept = _unsuppressed(judged, inputs)
     ignores = file_ignores(settings.per_file_ignores)
     findings = [
         inputs.in_cells(finding)
-        for finding in (*judged, *_own_findings(pages, in_force, inputs))
+        for finding in (*kept, *_own_findings(pages, in_force, inputs))
         if finding.code in in_force
         and wanted(settings, finding)
         and not ignores(inputs.files[finding.span.path].location, finding.code)
     ]
+    inputs.silenced = _silenced(judged, findings, settings, inputs)
     findings.sort(key=lambda finding: finding.order)
     errors = [*found.errors, *inputs.errors]
     errors.sort(key=lambda error: (error.path, error.cell or 0, error.line or 0, error.column or 0))
@@ -197,6 +199,15 @@ def _unsuppressed(findings: Iterable[Finding], inputs: Inputs) -> list[Finding]:
         if not suppressions.match(finding.code, finding.span) and not suppressions.skip_file:
             kept.append(finding)
     return kept
+
+
+def _silenced(
+    judged: Iterable[Finding], findings: Iterable[Finding], settings: Settings, inputs: Inputs
+) -> list[Finding]:
+    """What is found and wanted, but the user chose not to be told: by a comment, or by the code."""
+    told = {(finding.code, finding.span) for finding in findings}
+    shown = (inputs.in_cells(finding) for finding in judged if wanted(settings, finding))
+    return [finding for finding in shown if (finding.code, finding.span) not in told]
 
 
 def _own_findings(pages: Mapping[str, Rule], in_force: frozenset[str], inputs: Inputs) -> Iterator[Finding]:

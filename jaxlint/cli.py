@@ -52,7 +52,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(argv: Sequence[str]) -> int:
     arguments = _parser().parse_args(argv)
     if arguments.command is None:
-        raise UserError("say what to do: jaxlint check, run, rule, rules or doctor (see jaxlint --help)")
+        raise UserError("say what to do: jaxlint check, run, report, rule, rules or doctor (see jaxlint --help)")
     # Here and not at the top: this loads libcst, which costs more than all that --version and a wrong flag need.
     from jaxlint import commands
 
@@ -67,6 +67,8 @@ def _run(argv: Sequence[str]) -> int:
             return commands.doctor(arguments.python)
         case "run" if arguments.compare:
             return commands.compare(*arguments.compare)
+        case "report":
+            return commands.report(arguments.paths, arguments.report, stacks=arguments.stacks)
         case "run":
             return commands.run(_run_request(arguments))
     return commands.check(_request(arguments))
@@ -89,6 +91,12 @@ def _parser() -> argparse.ArgumentParser:
             allow_abbrev=False,
         )
     )
+    report = commands.add_parser(
+        "report", help="print reports of run again, those of several processes put together", allow_abbrev=False
+    )
+    report.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="folders, or files FILE.json")
+    report.add_argument("--report", type=Path, metavar="FILE", help="write it too: FILE.json, FILE.html or FILE.txt")
+    report.add_argument("--stacks", action="store_true", help="show the calls that led to each line")
     rule = commands.add_parser("rule", help="print the page of a rule", allow_abbrev=False)
     rule.add_argument("code", metavar="CODE", help="a code (JT101) or a name (print-array)")
     rules = commands.add_parser("rules", help="print the table of rules", allow_abbrev=False)
@@ -148,7 +156,12 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--python", default="", help="the interpreter (default: as for --confirm)")
     parser.add_argument("--config", type=Path, metavar="FILE", help="the configuration file")
     parser.add_argument("--isolated", action="store_true", help="read no configuration file")
-    parser.add_argument("--report", type=Path, metavar="FILE", help="write it: FILE.json, FILE.html or FILE.txt")
+    parser.add_argument(
+        "--report",
+        type=Path,
+        metavar="FILE",
+        help="write it: FILE.json, FILE.html, FILE.txt, or FOLDER for one JSON each process",
+    )
     parser.add_argument("--stacks", action="store_true", help="show the calls that led to each line")
     parser.add_argument("--compare", nargs=2, type=Path, metavar="JSON", help="two reports: before and after a change")
     parser.add_argument("-q", "--quiet", action="store_true", help="print no table")

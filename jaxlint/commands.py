@@ -6,12 +6,14 @@ Standard output carries findings (or what was asked for) and nothing else; every
 import json
 import os
 import sys
+import tokenize
+import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TextIO
 
-from jaxlint import cache
+from jaxlint import cache, ranks
 from jaxlint import settings as choices
 from jaxlint.check import check_bytes, check_paths, find_files
 from jaxlint.configuration import nearest, shown
@@ -26,7 +28,7 @@ from jaxlint.rulebook import Rule, load_rules
 from jaxlint.selection import enabled
 from jaxlint.settings import Flags, Request, RunRequest, Settings
 from jaxlint.source.files import shown_path
-from jaxlint.transfers import Run, from_json
+from jaxlint.transfers import Run
 
 CLEAN, FOUND, WRONG = 0, 1, 2
 STDIN = "-"
@@ -127,7 +129,7 @@ def run(request: RunRequest) -> int:
     )
     settings = choices.resolve(flags, rules, Path.cwd())
     render = _run_form(request.report)
-    done = trace.run(
+    runs = trace.run(
         request.words,
         python=find_python(request.python or settings.confirm.python, "jaxlint run"),
         levels=request.levels,
@@ -136,15 +138,58 @@ def run(request: RunRequest) -> int:
         plugin=settings.confirm.plugin,
     )
     inputs = Inputs()
-    files = _own_files(done)
+    files = _own_files(runs[0])
     report = check_paths(settings, [shown_path(path, Path.cwd()) for path in files], rules=rules, inputs=inputs)
     checked = {str(file.location.absolute()): path for path, file in inputs.files.items()}
-    done = with_shown_paths(trace.joined(done, report.findings, checked), Path.cwd())
-    if request.report is not None:
+    skipped = {path for path, suppressions in inputs.suppressions.items() if suppressions.skip_file}
+    done, *each = (
+        with_shown_paths(
+            trace.joined(run, report.findings, checked, silenced=inputs.silenced, skipped=skipped), Path.cwd()
+        )
+        for run in runs
+    )
+    if render is None:
+        _write_each(each or [done], request.report)
+    elif request.report is not None:
         _write(render(done, lambda path: inputs.lines(path, None)), request.report)
     if not request.quiet:
         _print(run_text.render(done, stacks=request.stacks), sys.stderr)
     return done.exit_status
+
+
+def _write_each(runs: Sequence[Run], folder: Path | None) -> None:
+    """A report for each process, under names that those of other computers have not."""
+    assert folder is not None
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"{folder}: cannot be made: {error.strerror}") from None
+    for run in runs:
+        _write(run_json.render(run), folder / f"rank{run.process}-{uuid.uuid4().hex[:12]}.json")
+
+
+def report(paths: Sequence[Path], to: Path | None, *, stacks: bool) -> int:
+    """Prints reports again, those of several processes put together."""
+    render = _run_form(to)
+    if render is None:
+        raise UserError(f"--report {to}: the suffix chooses the form, and .json, .html and .txt are known")
+    runs = [run for path in paths for run in (ranks.read_folder(path) if path.is_dir() else [ranks.read(path)])]
+    if ranks.are_apart(runs):
+        _say("note: some of these had ended when others began: are they of one run of the program?")
+    done = ranks.merged(runs) if len(runs) > 1 else runs[0]
+    if to is not None:
+        _write(render(done, _lines_of), to)
+    _print(run_text.render(done, stacks=stacks))
+    return CLEAN
+
+
+def _lines_of(path: str) -> Sequence[str]:
+    """The source lines of a file as it is now; none where it can not be read."""
+    try:
+        with tokenize.open(path) as file:
+            return file.readlines()
+    except (OSError, SyntaxError, ValueError):
+        return ()
 
 
 def _own_files(done: Run) -> list[str]:
@@ -157,13 +202,18 @@ def _own_files(done: Run) -> list[str]:
     )
 
 
-def _run_form(report: Path | None) -> Callable[[Run, Callable[[str], Sequence[str]]], str]:
-    """How the report is to be written, by the suffix of its name: known before the program is run."""
-    forms: Mapping[str, Callable[[Run, Callable[[str], Sequence[str]]], str]] = {
+Form = Callable[[Run, Callable[[str], Sequence[str]]], str]
+
+
+def _run_form(report: Path | None) -> Form | None:
+    """How the report is to be written, by the suffix of its name: known before the program runs. None for a folder."""
+    forms: Mapping[str, Form] = {
         ".json": lambda run, lines: run_json.render(run),
         ".txt": lambda run, lines: run_text.render(run, stacks=True, limit=None),
         ".html": run_page.render,
     }
+    if report is not None and (report.is_dir() or not report.suffix):
+        return None
     suffix = report.suffix if report is not None else ".json"
     if suffix not in forms:
         raise UserError(f"--report {report}: the suffix chooses the form, and {', '.join(forms)} are known")
@@ -172,18 +222,8 @@ def _run_form(report: Path | None) -> Callable[[Run, Callable[[str], Sequence[st
 
 def compare(before: Path, after: Path) -> int:
     """Prints what a change made of a program's transfers and times."""
-    _print(run_compare.render(_read_run(before), _read_run(after)))
+    _print(run_compare.render(ranks.read(before), ranks.read(after)))
     return CLEAN
-
-
-def _read_run(path: Path) -> Run:
-    try:
-        data = json.loads(path.read_text("utf-8"))
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read: {error.strerror}") from None
-    except ValueError:
-        data = None
-    return from_json(data, str(path))
 
 
 def doctor(python: str) -> int:

@@ -33,6 +33,8 @@ class Inputs:
         self.errors: list[FileError] = []
         self.suppressions: dict[str, Suppressions] = {}
         self.notebooks: dict[str, Notebook] = {}
+        # What a check has found, and its user chose not to be told.
+        self.silenced: list[Finding] = []
         self._sources: dict[str, SourceText | None] = {}
         self._texts: dict[int, str] = {}
         self._lines: dict[tuple[str, int | None], Sequence[str]] = {}
