@@ -121,5 +121,6 @@ def _finding(data: Mapping[str, Any]) -> Finding:
             "fix": fix and Fix(**{**fix, "edits": tuple(Edit(**edit) for edit in fix["edits"])}),
             "verdict": None,
             "operation": data["operation"] and Operation(data["operation"]),
+            "operands": (),
         }
     )

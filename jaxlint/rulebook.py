@@ -240,6 +240,7 @@ def _finding(rule: Rule, match: Match, site: Site) -> Finding:
         notes=site.notes,
         operation=site.operation,
         callee=site.callee,
+        operands=site.operands,
     )
 
 
