@@ -1,5 +1,5 @@
-"""The laws of the fixes, by execution: the Bad program of each page with a fix, repaired, is refused only where a finding
-is left, prints the same, and is not repaired again."""
+"""The laws of the fixes, by execution: the Bad program of each page with a fix, once repaired, is refused only where a
+finding is left, prints the same, and is not repaired again."""
 
 import functools
 from collections.abc import Mapping

@@ -5,7 +5,7 @@ and whoever called writes what was proven.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -17,6 +17,8 @@ from jaxlint.inputs import Inputs
 from jaxlint.sites import Span
 from jaxlint.source.text import SourceText
 
+# A fix that overlaps another is tried after it; more than a few levels deep nobody writes.
+ROUNDS = 4
 OVERLAPS = "it overlaps another fix: run again for this one"
 RESTLESS = "the program does not print the same twice, so that no fix can be proven"
 OTHER_OUTPUT = "the program printed something else, or ended otherwise"
@@ -54,14 +56,31 @@ class _Unit:
 
 def prove(check: Check, execute: Execute, wanted: Callable[[Finding], bool]) -> tuple[Fixed, list[Withdrawn]]:
     """The fixes of confirmed findings that the repeated run proves, and the others with the reason. Needs a program."""
-    inputs = Inputs()
-    first = execute(check(inputs), inputs)
-    candidates = [finding for finding in first.report.findings if wanted(finding)]
-    if candidates and not first.outputs:
-        raise UserError("--fix --confirm: nothing was run: name a program by --run, for example 'python train.py'")
-    proof = _Proof(check, execute, inputs, first)
-    proof.solve(proof.units(candidates))
-    return proof.result(), proof.withdrawn
+    repaired: list[Finding] = []
+    files: dict[str, Changed] = {}
+    withdrawn: list[Withdrawn] = []
+    with ExitStack() as changed:
+        for _ in range(ROUNDS):
+            inputs = Inputs()
+            first = execute(check(inputs), inputs)
+            refused = {_about(entry.finding) for entry in withdrawn}
+            candidates = [f for f in first.report.findings if wanted(f) and _about(f) not in refused]
+            if candidates and not first.outputs:
+                raise UserError(
+                    "--fix --confirm: nothing was run: name a program by --run, for example 'python train.py'"
+                )
+            proof = _Proof(check, execute, inputs, first)
+            proof.solve(proof.units(candidates))
+            withdrawn += proof.withdrawn
+            repaired += [finding for unit in proof.accepted for finding in unit.findings]
+            new = proof.changed(proof.accepted)
+            for file in new:
+                files[file.path] = replace(file, before=files[file.path].before if file.path in files else file.before)
+            if not new or not proof.waiting:
+                break
+            changed.enter_context(_in_place(new))
+        withdrawn += [Withdrawn(finding, OVERLAPS) for finding in proof.waiting]
+    return Fixed(proof.last or first.report, inputs, [*files.values()], repaired), withdrawn
 
 
 @dataclass(slots=True)
@@ -73,6 +92,7 @@ class _Proof:
     accepted: list[_Unit] = field(default_factory=list)
     last: Report | None = None
     withdrawn: list[Withdrawn] = field(default_factory=list)
+    waiting: list[Finding] = field(default_factory=list)
     restless: bool | None = None
 
     def units(self, findings: Sequence[Finding]) -> list[_Unit]:
@@ -87,7 +107,7 @@ class _Proof:
                     said = "without a verdict" if verdict is None else f"{verdict.status}, not confirmed"
                     self.withdrawn.append(Withdrawn(finding, said))
                 elif finding not in chosen:
-                    self.withdrawn.append(Withdrawn(finding, OVERLAPS))
+                    self.waiting.append(finding)
                 else:
                     key = (finding.span.path, finding.fix)
                     units.setdefault(key, _Unit(finding.fix)).findings.append(finding)
@@ -182,10 +202,6 @@ class _Proof:
                 found[finding] = moved(SourceText(path, "\n".join(lines)), finding.span, tuple(edits))
         return found
 
-    def result(self) -> Fixed:
-        repaired = [finding for unit in self.accepted for finding in unit.findings]
-        return Fixed(self.last or self.first.report, self.inputs, self.changed(self.accepted), repaired)
-
 
 @contextmanager
 def _in_place(files: Sequence[Changed]) -> Iterator[None]:
@@ -202,6 +218,11 @@ def _in_place(files: Sequence[Changed]) -> Iterator[None]:
         back = write_files([replace(file, before=file.after, after=file.before) for file in written])
         if back:
             raise UserError(f"{back[0].path}: could not be put back: {back[0].message}")
+
+
+def _about(finding: Finding) -> tuple[str, str, str]:
+    """What tells a finding apart whose line may have moved."""
+    return finding.span.path, finding.code, finding.message
 
 
 def _is_confirmed(finding: Finding) -> bool:
