@@ -10,6 +10,7 @@ from jaxlint.fixes.syntax import Syntax
 from jaxlint.kinds import Kind
 from jaxlint.sites import Span
 
+ITEM_ASSIGNMENT = "item assignment"
 _WRITTEN_BY_NAME = re.compile(r"[\w.]*\bdevice_(?:get|put)\s*\(")
 
 
@@ -29,9 +30,10 @@ def places(finding: Finding, kind: Kind, syntax: Syntax) -> list[Place] | None:
     spans: dict[Span, None] = {}
     for operand in finding.operands:
         if operand.kind.may_be(kind):
-            if operand.span is None:
+            span = operand.span or _assigned(finding, syntax)
+            if span is None:
                 return None
-            spans[operand.span] = None
+            spans[span] = None
     found = [_place(span, syntax) for span in sorted(spans)]
     kept = [place for place in found if place is not None]
     return kept if kept and len(kept) == len(found) else None
@@ -61,6 +63,16 @@ def _place(span: Span, syntax: Syntax) -> Place | None:
     if not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
         return None
     return Place(start, end, node)
+
+
+def _assigned(finding: Finding, syntax: Syntax) -> Span | None:
+    """Where the value stands that an assignment to an item stores, if it is the only target."""
+    target = syntax.expression(finding.span)
+    statement = None if target is None else syntax.parents.get(target)
+    if finding.callee != ITEM_ASSIGNMENT or not isinstance(statement, ast.Assign) or len(statement.targets) > 1:
+        return None
+    start, end = syntax.offsets(statement.value)
+    return Span(finding.span.path, *syntax.source.place(start), *syntax.source.place(end))
 
 
 def _tuple(start: int, end: int, syntax: Syntax) -> ast.expr | None:
