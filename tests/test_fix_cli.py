@@ -163,6 +163,14 @@ class TestBaseline:
         status, out, _ = jaxlint("--baseline", "known.json", "--output-format", "concise", "a.py")
         assert (status, out.count("\n")) == (1, 1)
 
+    def test_a_fix_spares_what_is_known(self, jaxlint: Runner, project: Path) -> None:
+        jaxlint("--write-baseline", "known.json", "-q", "a.py")
+        (project / "a.py").write_text(BAD + "    x = step(x)\n    float(x)\n    print(step(x))\n")
+        status, out, _ = jaxlint("--baseline", "known.json", "--fix", "--output-format", "concise", "a.py")
+        text = BAD + "    x = step(x)\n    float(jax.device_get(x))\n    print(step(x))\n"
+        assert (status, (project / "a.py").read_text()) == (1, text)
+        assert [line.partition(" ")[0] for line in out.splitlines()] == ["a.py:13:5:"]
+
     def test_what_is_gone_is_told(self, jaxlint: Runner, project: Path) -> None:
         (project / "b.py").write_text(BAD)
         jaxlint("--write-baseline", "known.json", "-q", ".")
@@ -170,7 +178,7 @@ class TestBaseline:
         assert jaxlint("--baseline", "known.json", ".") == (
             0,
             "",
-            "known.json: gone: JT104 in a.py: float(x)\nno findings in 2 files\n",
+            "no findings in 2 files\nknown.json: gone: JT104 in a.py: float(x)\n",
         )
         assert jaxlint("--baseline", "known.json", "--ignore", "JT104", "a.py")[2] == "no findings in 1 file\n"
         assert jaxlint("--baseline", "known.json", "b.py")[2] == "no findings in 1 file\n"
@@ -237,6 +245,7 @@ class TestAddIgnore:
 
     def test_a_reason_is_needed(self, jaxlint: Runner) -> None:
         assert jaxlint("--add-ignore", " ", "a.py")[0] == 2
+        assert jaxlint("--add-ignore", "R", "-")[0] == 2
 
 
 def notebook(*sources: list[str]) -> bytes:

@@ -16,6 +16,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("__main__",),
     ("cli",),
     ("commands",),
+    ("repairs",),
     ("check", "fix", "baseline", "confirm", "trace", "report"),
     ("fixes", "inputs", "selection", "cache"),
     ("settings",),
