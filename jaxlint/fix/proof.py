@@ -150,7 +150,7 @@ class _Proof:
         try:
             files = self.changed(units)
         except SourceError as error:
-            return {}, f"its file would not parse: {error.message}"
+            return {}, f"its file can not be changed: {error.message}"
         places = self.places(units)
         with _in_place(files):
             inputs = Inputs()
