@@ -5,11 +5,13 @@ One bad file never hides the rest: what cannot be read or parsed becomes an erro
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jaxlint.cache import Cache
 from jaxlint.findings import FileError, Finding, Report
+from jaxlint.fixes.propose import with_fixes
 from jaxlint.inputs import Inputs
 from jaxlint.rulebook import Rule, judge, load_rules
 from jaxlint.selection import anchored, common_root, enabled, file_ignores, matcher, wanted
@@ -147,12 +149,13 @@ def _check(
     kept = _unsuppressed(judged, inputs)
     ignores = file_ignores(settings.per_file_ignores)
     findings = [
-        inputs.in_cells(finding)
+        finding
         for finding in (*kept, *_own_findings(pages, in_force, inputs))
         if finding.code in in_force
         and wanted(settings, finding)
         and not ignores(inputs.files[finding.span.path].location, finding.code)
     ]
+    findings = [inputs.in_cells(finding) for finding in _repairable(findings, pages, inputs)]
     inputs.silenced = _silenced(judged, findings, settings, inputs)
     findings.sort(key=lambda finding: finding.order)
     errors = [*found.errors, *inputs.errors]
@@ -188,6 +191,20 @@ def _analyse(inputs: Inputs, settings: Settings, beside: Callable[[], Discovery]
             models,
             lambda tree, nodes: {id(n): place for n, place in spans_of(tree, nodes, inputs.text_of(tree)).items()},
         )
+
+
+def _repairable(findings: Iterable[Finding], rules: Mapping[str, Rule], inputs: Inputs) -> Iterator[Finding]:
+    """The findings, with the fixes of those that their pages know a remedy for."""
+    by_path: dict[str, list[Finding]] = {}
+    for finding in findings:
+        by_path.setdefault(finding.span.path, []).append(finding)
+    for path, found in by_path.items():
+        source, notebook = inputs.source(path), inputs.notebooks.get(path)
+        made = found
+        if source is not None:
+            cells = None if notebook is None else notebook.cell_of
+            made = with_fixes(found, lambda finding: rules[finding.code].remedy(finding), source, cells)
+        yield from (replace(finding, operands=()) for finding in made)
 
 
 def _unsuppressed(findings: Iterable[Finding], inputs: Inputs) -> list[Finding]:
