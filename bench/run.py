@@ -25,7 +25,7 @@ from confirm import show  # noqa: E402  # beside this file
 from jaxlint.witness.plan import VARIABLE, Plan, Traced, write_plan  # noqa: E402  # after the checkout is on the path
 
 LOOP = """\
-import time
+import sys, time
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -33,7 +33,7 @@ import numpy as np
 
 @jax.jit
 def step(w, batch):
-    for _ in range(8):
+    for _ in range(int(sys.argv[1])):
         w = jnp.tanh(w @ w) * 0.5 + batch
     return w, w.sum()
 
@@ -47,6 +47,7 @@ for turn in range(620):
     times.append(time.perf_counter() - began)
 print(sorted(times[20:])[150])
 """
+PRODUCTS = 10
 MEMORY = """\
 import resource, sys
 import jax, jax.numpy as jnp, numpy as np
@@ -83,7 +84,12 @@ def main() -> None:
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         plain, traced = (environment(Path(temporary), arguments.backend, on) for on in (False, True))
-        pairs = [(float(run(LOOP, plain)[0]), float(run(LOOP, traced)[0])) for _ in range(arguments.rounds)]
+        # So many products that a plain step takes a millisecond here.
+        products = str(max(1, round(PRODUCTS * 1e-3 / float(run(LOOP, plain, str(PRODUCTS))[0]))))
+        pairs = [
+            (float(run(LOOP, plain, products)[0]), float(run(LOOP, traced, products)[0]))
+            for _ in range(arguments.rounds)
+        ]
         show("loop", "ms a step", [(1000 * a, 1000 * b) for a, b in pairs])
         early, late = (int(size) / 1024 for size in run(MEMORY, traced, str(arguments.transfers)))
         sites = max(path.stat().st_size for path in Path(temporary, "records").glob("*.sites"))

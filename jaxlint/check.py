@@ -5,11 +5,13 @@ One bad file never hides the rest: what cannot be read or parsed becomes an erro
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jaxlint.cache import Cache
 from jaxlint.findings import FileError, Finding, Report
+from jaxlint.fixes.propose import with_fixes
 from jaxlint.inputs import Inputs
 from jaxlint.rulebook import Rule, judge, load_rules
 from jaxlint.selection import anchored, common_root, enabled, file_ignores, matcher, wanted
@@ -143,15 +145,18 @@ def _check(
     inputs.add(found.files)
     analysis = _analyse(inputs, settings, beside)
     in_force = enabled(settings, {code: rule.default for code, rule in pages.items()})
-    judged = _unsuppressed(judge(pages.values(), analysis.sites if analysis else ()), inputs)
+    judged = [*judge(pages.values(), analysis.sites if analysis else ())]
+    kept = _unsuppressed(judged, inputs)
     ignores = file_ignores(settings.per_file_ignores)
     findings = [
-        inputs.in_cells(finding)
-        for finding in (*judged, *_own_findings(pages, in_force, inputs))
+        finding
+        for finding in (*kept, *_own_findings(pages, in_force, inputs))
         if finding.code in in_force
         and wanted(settings, finding)
         and not ignores(inputs.files[finding.span.path].location, finding.code)
     ]
+    findings = [inputs.in_cells(finding) for finding in _repairable(findings, pages, inputs)]
+    inputs.silenced = _silenced(judged, findings, settings, inputs)
     findings.sort(key=lambda finding: finding.order)
     errors = [*found.errors, *inputs.errors]
     errors.sort(key=lambda error: (error.path, error.cell or 0, error.line or 0, error.column or 0))
@@ -188,6 +193,20 @@ def _analyse(inputs: Inputs, settings: Settings, beside: Callable[[], Discovery]
         )
 
 
+def _repairable(findings: Iterable[Finding], rules: Mapping[str, Rule], inputs: Inputs) -> Iterator[Finding]:
+    """The findings, with the fixes of those that their pages know a remedy for."""
+    by_path: dict[str, list[Finding]] = {}
+    for finding in findings:
+        by_path.setdefault(finding.span.path, []).append(finding)
+    for path, found in by_path.items():
+        source, notebook = inputs.source(path), inputs.notebooks.get(path)
+        made = found
+        if source is not None:
+            cells = None if notebook is None else notebook.cell_of
+            made = with_fixes(found, lambda finding: rules[finding.code].remedy(finding), source, cells)
+        yield from (replace(finding, operands=()) for finding in made)
+
+
 def _unsuppressed(findings: Iterable[Finding], inputs: Inputs) -> list[Finding]:
     """The findings that no comment silences. All are put to the comments, also those of rules that are not in force
     and heats that are not wanted: a comment is of use if it silences anything that another choice would show."""
@@ -197,6 +216,15 @@ def _unsuppressed(findings: Iterable[Finding], inputs: Inputs) -> list[Finding]:
         if not suppressions.match(finding.code, finding.span) and not suppressions.skip_file:
             kept.append(finding)
     return kept
+
+
+def _silenced(
+    judged: Iterable[Finding], findings: Iterable[Finding], settings: Settings, inputs: Inputs
+) -> list[Finding]:
+    """What is found and wanted, but the user chose not to be told: by a comment, or by the code."""
+    told = {(finding.code, finding.span) for finding in findings}
+    shown = (inputs.in_cells(finding) for finding in judged if wanted(settings, finding))
+    return [finding for finding in shown if (finding.code, finding.span) not in told]
 
 
 def _own_findings(pages: Mapping[str, Rule], in_force: frozenset[str], inputs: Inputs) -> Iterator[Finding]:

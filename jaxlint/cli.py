@@ -52,7 +52,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(argv: Sequence[str]) -> int:
     arguments = _parser().parse_args(argv)
     if arguments.command is None:
-        raise UserError("say what to do: jaxlint check, run, rule, rules or doctor (see jaxlint --help)")
+        raise UserError("say what to do: jaxlint check, run, report, rule, rules or doctor (see jaxlint --help)")
     # Here and not at the top: this loads libcst, which costs more than all that --version and a wrong flag need.
     from jaxlint import commands
 
@@ -67,6 +67,8 @@ def _run(argv: Sequence[str]) -> int:
             return commands.doctor(arguments.python)
         case "run" if arguments.compare:
             return commands.compare(*arguments.compare)
+        case "report":
+            return commands.report(arguments.paths, arguments.report, stacks=arguments.stacks)
         case "run":
             return commands.run(_run_request(arguments))
     return commands.check(_request(arguments))
@@ -89,6 +91,12 @@ def _parser() -> argparse.ArgumentParser:
             allow_abbrev=False,
         )
     )
+    report = commands.add_parser(
+        "report", help="print reports of run again, those of several processes put together", allow_abbrev=False
+    )
+    report.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="folders, or files FILE.json")
+    report.add_argument("--report", type=Path, metavar="FILE", help="write it too: FILE.json, FILE.html or FILE.txt")
+    report.add_argument("--stacks", action="store_true", help="show the calls that led to each line")
     rule = commands.add_parser("rule", help="print the page of a rule", allow_abbrev=False)
     rule.add_argument("code", metavar="CODE", help="a code (JT101) or a name (print-array)")
     rules = commands.add_parser("rules", help="print the table of rules", allow_abbrev=False)
@@ -117,6 +125,17 @@ def _add_check(parser: argparse.ArgumentParser) -> None:
     files.add_argument("--config", type=Path, metavar="FILE", help="the configuration file")
     files.add_argument("--isolated", action="store_true", help="read no configuration file")
     files.add_argument("--no-cache", action="store_true", help="neither read nor keep reports")
+    fixes = parser.add_argument_group("fix", "with --confirm a fix stays only where the repeated run proves it")
+    fixes.add_argument("--fix", action="store_true", help="make the safe fixes, then report what is left")
+    fixes.add_argument("--unsafe-fixes", action=argparse.BooleanOptionalAction, help="make the other fixes too")
+    fixes.add_argument("--fix-only", action="store_true", help="make the fixes and report nothing else")
+    fixes.add_argument("--diff", action="store_true", help="show what --fix would change, and change nothing")
+    fixes.add_argument("--fixable", action="append", metavar="CODES", help="the rules that may be fixed (default: all)")
+    fixes.add_argument("--unfixable", action="append", metavar="CODES", help="rules whose findings are left alone")
+    known = parser.add_argument_group("known findings")
+    known.add_argument("--baseline", type=Path, metavar="FILE", help="report only what is not in this file")
+    known.add_argument("--write-baseline", type=Path, metavar="FILE", help="write all findings there as known")
+    known.add_argument("--add-ignore", metavar="REASON", help="write `# jaxlint: ignore[CODE] REASON` to each finding")
     confirm = parser.add_argument_group("confirm")
     confirm.add_argument("--confirm", action="store_true", help="execute the findings under JAX's transfer guard")
     confirm.add_argument("--run", action="append", metavar="COMMAND", help="what to run (default: the pytest suite)")
@@ -148,7 +167,12 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--python", default="", help="the interpreter (default: as for --confirm)")
     parser.add_argument("--config", type=Path, metavar="FILE", help="the configuration file")
     parser.add_argument("--isolated", action="store_true", help="read no configuration file")
-    parser.add_argument("--report", type=Path, metavar="FILE", help="write it: FILE.json, FILE.html or FILE.txt")
+    parser.add_argument(
+        "--report",
+        type=Path,
+        metavar="FILE",
+        help="write it: FILE.json, FILE.html, FILE.txt, or FOLDER for one JSON each process",
+    )
     parser.add_argument("--stacks", action="store_true", help="show the calls that led to each line")
     parser.add_argument("--compare", nargs=2, type=Path, metavar="JSON", help="two reports: before and after a change")
     parser.add_argument("-q", "--quiet", action="store_true", help="print no table")
@@ -199,6 +223,10 @@ def _request(arguments: argparse.Namespace) -> Request:
         min_heat=arguments.min_heat,
         min_confidence=arguments.min_confidence,
         output_format=arguments.output_format,
+        fixable=_items(arguments.fixable),
+        unfixable=_items(arguments.unfixable),
+        unsafe_fixes=arguments.unsafe_fixes,
+        baseline=arguments.baseline,
         run=tuple(arguments.run or ()),
         backend=arguments.backend,
         timeout=arguments.timeout,
@@ -220,6 +248,11 @@ def _request(arguments: argparse.Namespace) -> Request:
         no_cache=arguments.no_cache,
         confirm=arguments.confirm or arguments.confirmed_only,
         confirmed_only=arguments.confirmed_only,
+        fix=arguments.fix,
+        fix_only=arguments.fix_only,
+        diff=arguments.diff,
+        write_baseline=arguments.write_baseline,
+        add_ignore=arguments.add_ignore,
     )
 
 

@@ -6,27 +6,36 @@ Standard output carries findings (or what was asked for) and nothing else; every
 import json
 import os
 import sys
+import tokenize
+import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
-from jaxlint import cache
+from jaxlint import baseline, cache, ranks
 from jaxlint import settings as choices
+from jaxlint.baseline import Compared
 from jaxlint.check import check_bytes, check_paths, find_files
 from jaxlint.configuration import nearest, shown
 from jaxlint.errors import UserError
-from jaxlint.findings import FileError, Report, Status
+from jaxlint.findings import FileError, Finding, Report, Status
+from jaxlint.fix.run import Check, Fixed
 from jaxlint.inputs import Inputs
+from jaxlint.repairs import Repaired, repair, silence
 from jaxlint.report import formats, run_compare, run_json, run_page, run_text, statistics
-from jaxlint.report.context import Context, escape, place
+from jaxlint.report.context import Context, counted, escape, place
 from jaxlint.report.progress import Progress
 from jaxlint.report.verdicts import is_refuted
 from jaxlint.rulebook import Rule, load_rules
-from jaxlint.selection import enabled
+from jaxlint.selection import enabled, fixable
 from jaxlint.settings import Flags, Request, RunRequest, Settings
 from jaxlint.source.files import shown_path
-from jaxlint.transfers import Run, from_json
+from jaxlint.transfers import Run
+
+if TYPE_CHECKING:
+    from jaxlint.confirm.run import Execution
 
 CLEAN, FOUND, WRONG = 0, 1, 2
 STDIN = "-"
@@ -53,13 +62,108 @@ def check(request: Request) -> int:
         return _show_files(settings, names)
     if request.output_file is not None and not request.output_file.absolute().parent.is_dir():
         raise UserError(f"{request.output_file}: cannot write the report: No such file or directory")
-    inputs = Inputs()
-    if stdin is None:
-        report = check_paths(settings, names, rules=rules, inputs=inputs, cached=not request.no_cache)
-    else:
-        report = check_bytes(settings, sys.stdin.buffer.read(), stdin, rules=rules, inputs=inputs)
+    given = {} if stdin is None else {shown_path(stdin, Path.cwd()): sys.stdin.buffer.read()}
+
+    in_force = enabled(settings, {code: rule.default for code, rule in rules.items()})
+    compared = Compared()
+
+    def examine(inputs: Inputs) -> Report:
+        nonlocal compared
+        if stdin is None:
+            cached = not request.no_cache and not inputs.given
+            report = check_paths(settings, names, rules=rules, inputs=inputs, cached=cached)
+        else:
+            (data,) = {**given, **inputs.given}.values()
+            report = check_bytes(settings, data, stdin, rules=rules, inputs=inputs)
+        if settings.baseline is None or request.write_baseline is not None:
+            return report
+        compared = baseline.compare(report.findings, inputs, settings.baseline, in_force)
+        return replace(report, findings=compared.new)
+
+    status = _checked(examine, given, stdin, rules, settings, request)
+    if settings.baseline is not None and not request.quiet:
+        _say_gone(compared, settings.baseline)
+    return status
+
+
+def _checked(
+    examine: Check,
+    given: Mapping[str, bytes],
+    stdin: str | None,
+    rules: Mapping[str, Rule],
+    settings: Settings,
+    request: Request,
+) -> int:
+    """Checks, and does with the findings what is wanted."""
+    if request.add_ignore is not None:
+        return _repaired(silence(examine, request.add_ignore, diff=request.diff), stdin, rules, settings, request)
+    if request.fix or request.fix_only or request.diff:
+        proof = partial(_prove, rules=rules, settings=settings, request=request) if request.confirm else None
+        done = repair(examine, partial(fixable, settings), given, prove=proof, diff=request.diff)
+        return _repaired(done, stdin, rules, settings, request)
+    inputs = Inputs(given)
+    report = examine(inputs)
     if request.confirm:
         report = _confirmed(report, rules, inputs, settings, request)
+    if request.write_baseline is not None:
+        return _write_baseline(report, inputs, request)
+    return _reported(report, rules, inputs, settings, request)
+
+
+def _prove(
+    check: Check,
+    wanted: Callable[[Finding], bool],
+    rules: Mapping[str, Rule],
+    settings: Settings,
+    request: Request,
+) -> tuple[Fixed, Sequence[tuple[Finding, str]]]:
+    """The fixes that the repeated run proves, and the others with the reason."""
+    from jaxlint.fix.proof import prove
+
+    def execute(report: Report, inputs: Inputs) -> "Execution":
+        return _executed(report, rules, inputs, settings, request, keeps_output=True)
+
+    return prove(check, execute, wanted)
+
+
+def _repaired(
+    done: Repaired, stdin: str | None, rules: Mapping[str, Rule], settings: Settings, request: Request
+) -> int:
+    """Prints what became of the files, and the report of what is left."""
+    if done.text:
+        _print(done.text)
+    if not request.quiet:
+        for remark in done.remarks:
+            _say(remark)
+    if not (request.diff or request.fix_only or stdin is not None):
+        return _reported(done.report, rules, done.inputs, settings, request)
+    for error in done.report.errors:
+        _say(_error_line(error))
+    left = done.changed if request.diff else bool(done.report.findings) and not request.fix_only
+    return WRONG if done.report.errors else FOUND if left and not request.exit_zero else CLEAN
+
+
+def _write_baseline(report: Report, inputs: Inputs, request: Request) -> int:
+    """Writes the findings as known ones."""
+    assert request.write_baseline is not None
+    findings = [finding for finding in report.findings if not is_refuted(finding)]
+    _write(baseline.render(findings, inputs, request.write_baseline), request.write_baseline)
+    for error in report.errors:
+        _say(_error_line(error))
+    if not request.quiet:
+        _say(f"{counted(len(findings), 'finding')} written to {request.write_baseline} as known")
+    return WRONG if report.errors else CLEAN
+
+
+def _say_gone(compared: Compared, file: Path) -> None:
+    for known, count in compared.gone:
+        where = f"{known.path}{f' {known.function}' if known.function else ''}"
+        times = f" ({count} times)" if count > 1 else ""
+        _say(escape(f"{shown(file)}: gone{times}: {known.code} in {where}: {known.text}"))
+
+
+def _reported(report: Report, rules: Mapping[str, Rule], inputs: Inputs, settings: Settings, request: Request) -> int:
+    """Prints the report, and gives the exit status."""
     color = request.output_file is None and _wants_color(request.color, sys.stdout)
     if request.statistics:
         text = statistics.render(report, settings.output_format)
@@ -76,7 +180,26 @@ def _confirmed(
     report: Report, rules: Mapping[str, Rule], inputs: Inputs, settings: Settings, request: Request
 ) -> Report:
     """The report with verdicts: the refuted findings last, or the confirmed alone."""
-    from jaxlint.confirm.run import Request as Execution
+    executed = _executed(report, rules, inputs, settings, request)
+    findings = executed.report.findings
+    if request.confirmed_only and not settings.confirm.run and not any(f.verdict and f.verdict.runs for f in findings):
+        raise UserError("--confirmed-only: nothing was run: name a program by --run, for example 'python train.py'")
+    if request.confirmed_only:
+        findings = tuple(f for f in findings if f.verdict and f.verdict.status is Status.CONFIRMED)
+    return replace(executed.report, findings=tuple(sorted(findings, key=is_refuted)))
+
+
+def _executed(
+    report: Report,
+    rules: Mapping[str, Rule],
+    inputs: Inputs,
+    settings: Settings,
+    request: Request,
+    *,
+    keeps_output: bool = False,
+) -> "Execution":
+    """The findings executed; what is to be said of it is said."""
+    from jaxlint.confirm.run import Request as Executing
     from jaxlint.confirm.run import confirm
 
     progress = Progress(sys.stderr if not request.quiet and sys.stderr and sys.stderr.isatty() else None)
@@ -85,7 +208,7 @@ def _confirmed(
     executed = confirm(
         report,
         rules,
-        Execution(
+        Executing(
             choices=settings.confirm,
             folder=settings.config.absolute().parent if of_file and settings.config else Path.cwd(),
             place=f"{shown(settings.config)}: confirm.run" if of_file and settings.config else "--run",
@@ -94,18 +217,14 @@ def _confirmed(
             notebooks={path: notebook for path, notebook in inputs.programs().items() if path in locations},
             announce=lambda command: None if request.quiet else _say(f"running `{command}`"),
             progress=progress.show,
+            keeps_output=keeps_output,
         ),
     )
     progress.end()
     if not request.quiet:
         for remark in executed.remarks:
             _say(remark)
-    findings = executed.report.findings
-    if request.confirmed_only and not settings.confirm.run and not any(f.verdict and f.verdict.runs for f in findings):
-        raise UserError("--confirmed-only: nothing was run: name a program by --run, for example 'python train.py'")
-    if request.confirmed_only:
-        findings = tuple(f for f in findings if f.verdict and f.verdict.status is Status.CONFIRMED)
-    return replace(executed.report, findings=tuple(sorted(findings, key=is_refuted)))
+    return executed
 
 
 def run(request: RunRequest) -> int:
@@ -127,7 +246,7 @@ def run(request: RunRequest) -> int:
     )
     settings = choices.resolve(flags, rules, Path.cwd())
     render = _run_form(request.report)
-    done = trace.run(
+    runs = trace.run(
         request.words,
         python=find_python(request.python or settings.confirm.python, "jaxlint run"),
         levels=request.levels,
@@ -136,15 +255,58 @@ def run(request: RunRequest) -> int:
         plugin=settings.confirm.plugin,
     )
     inputs = Inputs()
-    files = _own_files(done)
+    files = _own_files(runs[0])
     report = check_paths(settings, [shown_path(path, Path.cwd()) for path in files], rules=rules, inputs=inputs)
     checked = {str(file.location.absolute()): path for path, file in inputs.files.items()}
-    done = with_shown_paths(trace.joined(done, report.findings, checked), Path.cwd())
-    if request.report is not None:
+    skipped = {path for path, suppressions in inputs.suppressions.items() if suppressions.skip_file}
+    done, *each = (
+        with_shown_paths(
+            trace.joined(run, report.findings, checked, silenced=inputs.silenced, skipped=skipped), Path.cwd()
+        )
+        for run in runs
+    )
+    if render is None:
+        _write_each(each or [done], request.report)
+    elif request.report is not None:
         _write(render(done, lambda path: inputs.lines(path, None)), request.report)
     if not request.quiet:
         _print(run_text.render(done, stacks=request.stacks), sys.stderr)
     return done.exit_status
+
+
+def _write_each(runs: Sequence[Run], folder: Path | None) -> None:
+    """A report for each process, under names that those of other computers have not."""
+    assert folder is not None
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"{folder}: cannot be made: {error.strerror}") from None
+    for run in runs:
+        _write(run_json.render(run), folder / f"rank{run.process}-{uuid.uuid4().hex[:12]}.json")
+
+
+def report(paths: Sequence[Path], to: Path | None, *, stacks: bool) -> int:
+    """Prints reports again, those of several processes put together."""
+    render = _run_form(to)
+    if render is None:
+        raise UserError(f"--report {to}: the suffix chooses the form, and .json, .html and .txt are known")
+    runs = [run for path in paths for run in (ranks.read_folder(path) if path.is_dir() else [ranks.read(path)])]
+    if ranks.are_apart(runs):
+        _say("note: some of these had ended when others began: are they of one run of the program?")
+    done = ranks.merged(runs) if len(runs) > 1 else runs[0]
+    if to is not None:
+        _write(render(done, _lines_of), to)
+    _print(run_text.render(done, stacks=stacks))
+    return CLEAN
+
+
+def _lines_of(path: str) -> Sequence[str]:
+    """The source lines of a file as it is now; none where it can not be read."""
+    try:
+        with tokenize.open(path) as file:
+            return file.readlines()
+    except (OSError, SyntaxError, ValueError):
+        return ()
 
 
 def _own_files(done: Run) -> list[str]:
@@ -157,13 +319,18 @@ def _own_files(done: Run) -> list[str]:
     )
 
 
-def _run_form(report: Path | None) -> Callable[[Run, Callable[[str], Sequence[str]]], str]:
-    """How the report is to be written, by the suffix of its name: known before the program is run."""
-    forms: Mapping[str, Callable[[Run, Callable[[str], Sequence[str]]], str]] = {
+Form = Callable[[Run, Callable[[str], Sequence[str]]], str]
+
+
+def _run_form(report: Path | None) -> Form | None:
+    """How the report is to be written, by the suffix of its name: known before the program runs. None for a folder."""
+    forms: Mapping[str, Form] = {
         ".json": lambda run, lines: run_json.render(run),
         ".txt": lambda run, lines: run_text.render(run, stacks=True, limit=None),
         ".html": run_page.render,
     }
+    if report is not None and (report.is_dir() or not report.suffix):
+        return None
     suffix = report.suffix if report is not None else ".json"
     if suffix not in forms:
         raise UserError(f"--report {report}: the suffix chooses the form, and {', '.join(forms)} are known")
@@ -172,18 +339,8 @@ def _run_form(report: Path | None) -> Callable[[Run, Callable[[str], Sequence[st
 
 def compare(before: Path, after: Path) -> int:
     """Prints what a change made of a program's transfers and times."""
-    _print(run_compare.render(_read_run(before), _read_run(after)))
+    _print(run_compare.render(ranks.read(before), ranks.read(after)))
     return CLEAN
-
-
-def _read_run(path: Path) -> Run:
-    try:
-        data = json.loads(path.read_text("utf-8"))
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read: {error.strerror}") from None
-    except ValueError:
-        data = None
-    return from_json(data, str(path))
 
 
 def doctor(python: str) -> int:
@@ -200,7 +357,7 @@ def clean(paths: Sequence[str]) -> int:
     """Removes the cache that a check of these paths would use."""
     settings = choices.resolve(Flags(), (rule.code for rule in load_rules()), _start(paths or ["."]))
     base = settings.config.parent if settings.config is not None else Path.cwd()
-    _say(f"{_count(cache.clean(base / settings.cache_dir), 'report')} removed")
+    _say(f"{counted(cache.clean(base / settings.cache_dir), 'report')} removed")
     return CLEAN
 
 
@@ -240,6 +397,8 @@ def _row(page: Rule) -> Mapping[str, object]:
 def _stdin_name(request: Request) -> str | None:
     """What standard input is to be called; None where paths are checked."""
     if request.paths == (STDIN,):
+        if request.add_ignore is not None:
+            raise UserError("--add-ignore writes files, and standard input is none: name the file")
         if request.confirm:
             raise UserError("--confirm runs files, and standard input is none: name the file")
         return request.stdin_filename or UNNAMED
@@ -313,22 +472,18 @@ def _remark(report: Report, request: Request) -> None:
             _say(f"{place(error.path, error.line, error.column, error.cell)}: not analysed: {error.message}")
     if request.quiet:
         return
-    counted = [finding for finding in report.findings if not is_refuted(finding)]
-    found = f"{_count(len(counted), 'finding')} in {_count(report.files, 'file')}"
+    standing = [finding for finding in report.findings if not is_refuted(finding)]
+    found = f"{counted(len(standing), 'finding')} in {counted(report.files, 'file')}"
     if request.confirm:
         statuses = [finding.verdict.status for finding in report.findings if finding.verdict]
         parts = (f"{statuses.count(status)} {status}" for status in Status if status in statuses)
         found += f" ({', '.join(parts) or 'no verdict'})"
-    failed = f", {_count(len(report.errors), 'error')}" if report.errors else ""
+    failed = f", {counted(len(report.errors), 'error')}" if report.errors else ""
     _say(f"{found}{failed}")
 
 
 def _error_line(error: FileError) -> str:
     return f"{place(error.path, error.line, error.column, error.cell)}: error: {escape(error.message)}"
-
-
-def _count(number: int, thing: str) -> str:
-    return f"{number or 'no'} {thing}{'' if number == 1 else 's'}"
 
 
 def _say(text: str) -> None:

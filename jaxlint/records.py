@@ -52,16 +52,27 @@ class Records:
         """Reads all records of a folder."""
         made = cls()
         for path in sorted(folder.glob("*.jsonl")):
-            for line in _lines(path):
-                made._add(line)
-        for path in sorted(folder.glob("*.sites")):
-            lines = list(_lines(path))
-            match lines[:1]:
-                case [{"began": float(began), "width": float(width)}]:
-                    made.width = max(made.width, width)
-                    for line in lines[1:]:
-                        made._add_site(line, began, width)
+            made._add_file(path)
         return made
+
+    @classmethod
+    def read_each(cls, folder: Path) -> "list[Records]":
+        """Reads the record of each process by itself."""
+        made = []
+        for path in sorted(folder.glob("*.jsonl")):
+            made.append(cls())
+            made[-1]._add_file(path)
+        return made
+
+    def _add_file(self, path: Path) -> None:
+        for line in _lines(path):
+            self._add(line)
+        lines = list(_lines(path.with_suffix(".sites")))
+        match lines[:1]:
+            case [{"began": float(began), "width": float(width)}]:
+                self.width = max(self.width, width)
+                for line in lines[1:]:
+                    self.add_site(line, began, width)
 
     def _add(self, line: Mapping[str, object]) -> None:
         match line:
@@ -78,7 +89,19 @@ class Records:
             case {"refused": [str(path), int(number), str(function), str(direction), str(what)]}:
                 self.refused.append(Refused(path, number, function, direction, what))
 
-    def _add_site(self, line: Mapping[str, object], began: float, width: float) -> None:
+    def add_process(self, told: Mapping[str, object]) -> None:
+        """The record of a process that was asked, and wrote none."""
+        self.processes += 1
+        match told:
+            case {"backend": str(name), "began": float(began), "width": float(width), "sites": list(sites)}:
+                if name:
+                    self.backends[name] = told
+                self.width = max(self.width, width)
+                for site in sites:
+                    self.add_site(site, began, width)
+
+    def add_site(self, line: Mapping[str, object], began: float, width: float) -> None:
+        """One site of a process whose clock began then."""
         match line:
             case {
                 "path": str(path), "line": int(number), "function": str(function), "direction": str(direction),
@@ -127,6 +150,7 @@ class Records:
             steps=_steps(self.sites, turns, statements, start, width),
             refused=tuple(self.refused),
             files=tuple(sorted(self.files)),
+            began=began,
         )
 
 
@@ -209,12 +233,15 @@ def _is_nearer(site: _Site, other: _Site, turns: int) -> bool:
 def shown(run: Run, folder: Path) -> Run:
     """The run with paths as reports have them: relative to a folder where they lie below it."""
     steps = replace(run.steps, path=_shown(run.steps.path, folder)) if run.steps else None
-    transfers = tuple(
-        replace(t, path=_shown(t.path, folder), stack=tuple(_shown(call, folder) for call in t.stack))
-        for t in run.transfers
-    )
+    transfers = tuple(with_shown_path(transfer, folder) for transfer in run.transfers)
     refused = tuple(replace(row, path=_shown(row.path, folder)) for row in run.refused)
     return replace(run, transfers=transfers, steps=steps, refused=refused)
+
+
+def with_shown_path(transfer: Transfer, folder: Path) -> Transfer:
+    """A transfer with its paths as reports have them."""
+    stack = tuple(_shown(call, folder) for call in transfer.stack)
+    return replace(transfer, path=_shown(transfer.path, folder), stack=stack)
 
 
 def _shown(path: str, folder: Path) -> str:
@@ -223,7 +250,11 @@ def _shown(path: str, folder: Path) -> str:
 
 def _lines(path: Path) -> Iterator[Mapping[str, object]]:
     """The whole lines of a record; a process that was killed may have left half of one."""
-    for text in path.read_bytes().split(b"\n"):
+    try:
+        texts = path.read_bytes().split(b"\n")
+    except OSError:
+        return
+    for text in texts:
         try:
             line = json.loads(text)
         except ValueError:

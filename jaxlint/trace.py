@@ -11,7 +11,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -39,9 +39,10 @@ def run(
     backend: str,
     cache: Path,
     plugin: str,
-) -> Run:
-    """Runs ``python WORDS…`` to its end and gives its record. `levels` are those of the guard by direction. UserError
-    where it can not be started, or was not watched."""
+) -> list[Run]:
+    """Runs ``python WORDS…`` to its end and gives its record: first that of all its processes, then that of each which
+    imported jax. `levels` are those of the guard by direction. UserError where it can not be started, or was not
+    watched."""
     with tempfile.TemporaryDirectory(prefix="jaxlint-", ignore_cleanup_errors=True) as temporary:
         records = Path(temporary) / "records"
         records.mkdir()
@@ -54,7 +55,8 @@ def run(
         began, began_at = time.perf_counter(), time.time()
         status = _run(python, words, environment)
         seconds = time.perf_counter() - began
-        return Records.read(records).run(words, status, seconds, began_at)
+        each = [one for one in Records.read_each(records) if one.backends]
+        return [one.run(words, status, seconds, began_at) for one in (Records.read(records), *each)]
 
 
 def _run(python: str, words: Sequence[str], environment: Mapping[str, str]) -> int:
@@ -86,21 +88,29 @@ def _signals_of(process: "subprocess.Popen[bytes]") -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def joined(run: Run, findings: Sequence[Finding], checked: Mapping[str, str]) -> Run:
+def joined(
+    run: Run,
+    findings: Sequence[Finding],
+    checked: Mapping[str, str],
+    *,
+    silenced: Sequence[Finding] = (),
+    skipped: Collection[str] = (),
+) -> Run:
     """The run with what the static pass says of its lines. `checked` maps the checked files as the record names them to
-    the paths that findings have."""
-    by_path: dict[str, list[Finding]] = {}
-    for finding in findings:
-        if finding.direction is not None and finding.span.cell is None:
-            by_path.setdefault(finding.span.path, []).append(finding)
+    the paths that findings have. Of `silenced` findings, and of the `skipped` ones among the checked files, the user
+    chose not to be told: their transfers are not missed."""
+    by_path, quiet = _by_path(findings), _by_path(silenced)
     statements = {path: Statements.of_file(path) for path in checked}
     met: set[int] = set()
     transfers = []
     for transfer in run.transfers:
         found = _finding_of(transfer, by_path, checked, statements)
         met.update(map(id, found))
-        transfers.append(replace(transfer, finding=found[0].code if found else None))
-    missed = tuple(n for n, t in enumerate(transfers) if t.finding is None and not t.explicit)
+        told = bool(found)
+        found = found or _finding_of(transfer, quiet, checked, statements)
+        silent = bool(found) or _is_skipped(transfer, checked, skipped)
+        transfers.append(replace(transfer, finding=found[0].code if found else None, silenced=silent and not told))
+    missed = tuple(n for n, t in enumerate(transfers) if t.finding is None and not t.explicit and not t.silenced)
     unreached = tuple(
         Unreached(finding.code, finding.span.path, finding.span.line)
         for found in by_path.values()
@@ -108,6 +118,19 @@ def joined(run: Run, findings: Sequence[Finding], checked: Mapping[str, str]) ->
         if id(finding) not in met
     )
     return replace(run, transfers=tuple(transfers), missed=missed, unreached=unreached)
+
+
+def _by_path(findings: Sequence[Finding]) -> dict[str, list[Finding]]:
+    made: dict[str, list[Finding]] = {}
+    for finding in findings:
+        if finding.direction is not None and finding.span.cell is None:
+            made.setdefault(finding.span.path, []).append(finding)
+    return made
+
+
+def _is_skipped(transfer: Transfer, checked: Mapping[str, str], skipped: Collection[str]) -> bool:
+    """True where the nearest checked file that led there is one that asks not to be checked."""
+    return next((checked[path] in skipped for path, _ in map(_place, transfer.stack) if path in checked), False)
 
 
 def _finding_of(

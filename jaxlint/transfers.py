@@ -1,12 +1,11 @@
-"""Transfers: the record of a run, what it is joined with, and how it is read again from a report.
+"""Transfers: the record of a run, and what it is joined with.
 
 Nothing here runs a program or prints.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from jaxlint.errors import UserError
 from jaxlint.findings import Direction
 
 VERSION = 1
@@ -26,7 +25,7 @@ class Moment:
 class Transfer:
     """All transfers of one line, direction and explicitness. `stack` are the first one's calls, innermost first;
     `seconds` is how long the host waited or worked; `turns` how often the loop around it turned, where that is known;
-    `finding` the code of the static finding of that line."""
+    `finding` the code of the static finding of that line, and `silenced` whether its user does not want to be told."""
 
     path: str
     line: int
@@ -41,6 +40,7 @@ class Transfer:
     finding: str | None = None
     turns: int | None = None
     moments: tuple[Moment, ...] = ()
+    silenced: bool = False
 
     @property
     def cost(self) -> tuple[float, int, int]:
@@ -86,10 +86,24 @@ class Refused:
 
 
 @dataclass(frozen=True, slots=True)
+class Differing:
+    """A line, direction and explicitness of which not all processes transferred the same number: how many each did, by
+    the process's name."""
+
+    path: str
+    line: int
+    function: str
+    direction: Direction
+    explicit: bool
+    counts: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Run:
     """One run of a program. `start` is when the first moment begins, in seconds after the program did, and `width` the
     length of each; `process` is the number among the processes of a distributed program, `processes` how many Pythons
-    the program had."""
+    the program had, `began` when it did, in seconds of the epoch. `differing` are the lines at which processes differ,
+    where several runs were put together."""
 
     backend: str
     command: tuple[str, ...]
@@ -105,49 +119,8 @@ class Run:
     steps: Steps | None = None
     refused: tuple[Refused, ...] = ()
     files: tuple[str, ...] = ()
-
-
-def from_json(data: object, name: str) -> Run:
-    """The run of a report that was written as JSON. UserError where it is none."""
-    try:
-        match data:
-            case {"version": int(version), "transfers": list(rows)} if version == VERSION:
-                assert isinstance(data, dict)
-                return Run(
-                    backend=str(data["backend"]),
-                    command=tuple(map(str, data["command"])),
-                    exit_status=int(data["exit_status"]),
-                    seconds=float(data["seconds"]),
-                    process=int(data["process"]),
-                    transfers=tuple(map(_transfer, rows)),
-                    steps=_steps(data.get("steps")),
-                )
-            case {"version": version} if version != VERSION:
-                raise UserError(f"{name}: a report of version {version}: this jaxlint reads version {VERSION}")
-    except (KeyError, TypeError, ValueError, AssertionError):
-        pass
-    raise UserError(f"{name} is no report of `jaxlint run`: write one by --report FILE.json")
-
-
-def _transfer(row: Mapping[str, object]) -> Transfer:
-    match row:
-        case {
-            "path": str(path), "line": int(line), "function": str(function), "direction": str(direction),
-            "explicit": bool(explicit), "count": int(count), "bytes": int(size), "thread": str(thread),
-            "seconds": int(seconds) | float(seconds), "stack": list(stack),
-        }:  # fmt: skip
-            return Transfer(
-                path, line, function, Direction(direction), explicit, count, size, float(seconds), thread,
-                tuple(map(str, stack)),
-            )  # fmt: skip
-    raise ValueError(row)
-
-
-def _steps(row: object) -> Steps | None:
-    match row:
-        case {"path": str(path), "line": int(line), "count": int(count), "seconds": seconds}:
-            return Steps(path, line, count, None if seconds is None else float(seconds))
-    return None
+    began: float = 0.0
+    differing: tuple[Differing, ...] = ()
 
 
 def total(transfers: Sequence[Transfer], direction: Direction | None = None) -> tuple[int, int, float]:

@@ -12,6 +12,7 @@ import re
 import sys
 import threading
 import traceback
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import CodeType, FrameType
@@ -35,10 +36,10 @@ CREATED = re.compile(r"created on line (?P<path>[^\n]*?):(?P<line>\d+):\d+")
 
 @dataclass(slots=True)
 class Account:
-    """The places that ran, those that transferred with the direction, and those that met a tracer."""
+    """The places that ran, those that transferred with the direction and how often, and those that met a tracer."""
 
     ran: set[Place] = field(default_factory=set)
-    moved: set[tuple[Place, str]] = field(default_factory=set)
+    moved: Counter[tuple[Place, str]] = field(default_factory=Counter)
     tracer: set[Place] = field(default_factory=set)
     leaked: set[tuple[str, int]] = field(default_factory=set)
 
@@ -164,4 +165,4 @@ def read(text: str, account: Account) -> None:
         elif (found := GUARD.search(line)) and found["name"] in NAMES:
             thread = found["thread"] or latest
             if thread in places:
-                account.moved.add((places[thread], NAMES[found["name"]]))
+                account.moved[places[thread], NAMES[found["name"]]] += 1

@@ -92,7 +92,8 @@ class Probe:
         self.configure: Callable[[str, object], None] = jax.config.update
         self.clear: Callable[[], None] = jax.clear_caches
 
-    def attempt(self, task: Task, guard: str, level: str, kept: Namespace) -> Attempt:
+    def prepared(self, task: Task, kept: Namespace) -> Namespace:
+        """Fresh arrays, and functions that were called before unless the first call is of interest."""
         names = dict(self.helpers)
         exec(task["arrays"], names)
         exec(task["setup"], names)
@@ -100,6 +101,10 @@ class Probe:
         self.ready([value for value in names.values() if isinstance(value, jax.Array) and not value.is_deleted()])
         if task["first"]:
             self.clear()
+        return names
+
+    def attempt(self, task: Task, guard: str, level: str, kept: Namespace) -> Attempt:
+        names = self.prepared(task, kept)
         enter: Callable[[str], contextlib.AbstractContextManager[None]] = getattr(jax, guard)
         message, refused = "", False
         with captured_descriptor() as file:

@@ -60,7 +60,8 @@ class Answer(TypedDict, total=False):
 
 
 @functools.cache
-def measured(backend: str) -> Mapping[str, Answer]:
+def measured(backend: str, probe: str = "table_probe.py") -> Mapping[str, Answer]:
+    """What a probe answers on each row."""
     tasks = [
         {
             "id": row.id,
@@ -83,7 +84,7 @@ def measured(backend: str) -> Mapping[str, Answer]:
         file = Path(folder, "answers")
         request = {"backend": backend, "preamble": PREAMBLE, "rows": tasks, "answers": str(file)}
         done = subprocess.run(
-            [sys.executable, str(ROOT / "tests" / "table_probe.py")],
+            [sys.executable, str(ROOT / "tests" / probe)],
             input=json.dumps(request),
             capture_output=True,
             text=True,

@@ -19,6 +19,14 @@ def test_the_configuration_reference_is_generated() -> None:
     assert (ROOT / "docs" / "configuration.md").read_text("utf-8") == page, "run python docs/generate.py"
 
 
+def test_the_table_of_fixes_is_generated() -> None:
+    page = (ROOT / "docs" / "fixing.md").read_text("utf-8")
+    made = runpy.run_path(str(ROOT / "docs" / "generate.py"))["fixing"](page)
+    assert page == made, "run python docs/generate.py"
+    rows = set(re.findall(r"^\| (JT\d{3}) ", made, re.MULTILINE))
+    assert rows == {rule.code for rule in load_rules() if rule.remedies}
+
+
 def test_documented_defaults_are_the_defaults(tmp_path: Path) -> None:
     """A file that spells out every default gives the settings of no file at all."""
     tables = ("models", "confirm", "per-file-ignores")
@@ -30,7 +38,16 @@ def test_documented_defaults_are_the_defaults(tmp_path: Path) -> None:
     silent = settings.resolve(Flags(isolated=True), (), tmp_path)
     for name in ("ignore", "extend_select", "respect_gitignore", "force_exclude", "min_heat", "min_confidence"):
         assert getattr(spelled, name) == getattr(silent, name), name
-    for name in ("output_format", "cache_dir", "confirm", "per_file_ignores"):
+    for name in (
+        "output_format",
+        "cache_dir",
+        "confirm",
+        "per_file_ignores",
+        "fixable",
+        "unfixable",
+        "unsafe_fixes",
+        "baseline",
+    ):
         assert getattr(spelled, name) == getattr(silent, name), name
     assert [p.text for p in spelled.exclude] == [p.text for p in silent.exclude]
 
@@ -38,13 +55,13 @@ def test_documented_defaults_are_the_defaults(tmp_path: Path) -> None:
 def test_toml_in_the_documentation_is_a_valid_configuration(tmp_path: Path) -> None:
     codes = [rule.code for rule in load_rules()]
     found = 0
-    for page in (ROOT / "README.md", ROOT / "docs" / "configuration.md"):
+    for page in (ROOT / "README.md", ROOT / "docs" / "configuration.md", ROOT / "docs" / "fixing.md"):
         for block in re.findall(r"```toml\n(.*?)```", page.read_text("utf-8"), re.DOTALL):
             if "tool" in tomllib.loads(block) and "jaxlint" in tomllib.loads(block)["tool"]:
                 (tmp_path / "pyproject.toml").write_text(block)
                 settings.resolve(Flags(config=tmp_path / "pyproject.toml"), codes, tmp_path)
                 found += 1
-    assert found >= 2
+    assert found >= 3
 
 
 def test_codes_in_the_readme_exist() -> None:

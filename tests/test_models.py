@@ -10,6 +10,7 @@ from types import ModuleType
 
 import pytest
 
+from jaxlint.check import check_text
 from jaxlint.sites import Operation
 
 MODELS = Path(__file__).parents[1] / "jaxlint" / "models"
@@ -224,3 +225,45 @@ def test_jax_names_exist() -> None:
 def test_numpy_names_exist() -> None:
     numpy = pytest.importorskip("numpy")
     assert missing(numpy, "numpy.ndarray", numpy.ndarray) == []
+
+
+SOLVER = """\
+import jaxopt
+from jaxopt import OptaxSolver
+
+params, state = jaxopt.LBFGS(fun=loss).run(start)
+print(params)
+solver = OptaxSolver(opt=adam, fun=loss)
+for _ in range(10):
+    params, state = solver.update(params, state)
+    print(f"{state.value:.3f}")
+"""
+
+
+def test_what_a_solver_of_jaxopt_returns_is_on_the_device() -> None:
+    found = [(finding.code, finding.span.line) for finding in check_text(SOLVER).findings]
+    assert found == [("JT101", 5), ("JT102", 9)]
+
+
+INFERENCE = """\
+import numpy as np
+from numpyro.infer import MCMC, NUTS, SVI, Predictive
+
+mcmc = MCMC(NUTS(model), num_warmup=1, num_samples=1)
+mcmc.run(key)
+posterior = mcmc.get_samples()
+np.quantile(posterior["p"], [0.5])
+svi = SVI(model, guide, adam, loss=elbo)
+state = svi.init(key)
+for _ in range(10):
+    state, loss = svi.update(state)
+    float(loss)
+for name, value in svi.get_params(state).items():
+    print(f"{name} = {value}")
+print(Predictive(model, posterior)(key)["obs"])
+"""
+
+
+def test_what_inference_of_numpyro_returns_is_on_the_device() -> None:
+    found = [(finding.code, finding.span.line) for finding in check_text(INFERENCE).findings]
+    assert found == [("JT107", 7), ("JT104", 12), ("JT102", 14), ("JT101", 15)]

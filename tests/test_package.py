@@ -104,6 +104,13 @@ def test_the_wheel_has_one_top_level_name_and_all_data(wheel: Path) -> None:
     assert not [name for name in names if "__pycache__" in name or name.startswith(("tests/", "rules/"))]
 
 
+def test_pytest_finds_the_plugin(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        (points,) = (name for name in archive.namelist() if name.endswith(".dist-info/entry_points.txt"))
+        lines = archive.read(points).decode().splitlines()
+    assert "jaxlint.pytest_plugin = jaxlint.pytest_plugin" in lines[lines.index("[pytest11]") :]
+
+
 def test_check_needs_libcst_alone(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         (metadata,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))

@@ -9,19 +9,27 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tempfile
 import tokenize
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from itertools import cycle
 from pathlib import Path
 
 import pytest
 
 import program_probe
+import programs
+from backends import REASON
 from jaxlint.check import check_paths
 from jaxlint.findings import Finding
 from jaxlint.settings import Settings
 from jaxlint.sites import Heat
 from program_probe import Account, Place
+from running import recorded
 
+# The backends take turns.
+SERVING = ("sentinel",) if REASON else ("sentinel", "virtual")
 ROOT = Path(__file__).parent.parent
 PROGRAMS = ROOT / "fixtures" / "programs"
 NAMES = sorted(path.name for path in PROGRAMS.iterdir() if re.match(r"\d\d_", path.name))
@@ -100,6 +108,12 @@ def run(name: str, folder: Path) -> Account:
     return below(account, str(copy))
 
 
+@functools.cache
+def account_of(name: str) -> Account:
+    with tempfile.TemporaryDirectory() as folder:
+        return run(name, Path(folder).resolve())
+
+
 def below(account: Account, folder: str) -> Account:
     """The same with paths as the marks have them."""
 
@@ -111,7 +125,7 @@ def below(account: Account, folder: str) -> Account:
 
     return Account(
         ran={of(place) for place in account.ran},
-        moved={(of(place), direction) for place, direction in account.moved},
+        moved=Counter({(of(place), direction): count for (place, direction), count in account.moved.items()}),
         tracer={of(place) for place in account.tracer},
         leaked={(path_of(path), line) for path, line in account.leaked},
     )
@@ -150,18 +164,46 @@ def test_every_finding_is_marked_and_every_mark_is_found(name: str, monkeypatch:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_guard_says_the_same(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_guard_says_the_same(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     missing = [package for package in needed(name) if importlib.util.find_spec(package) is None]
     if missing:
         pytest.skip(f"needs {', '.join(missing)}")
     monkeypatch.chdir(PROGRAMS)
-    account = run(name, tmp_path.resolve())
+    account = account_of(name)
     places = {place_of(finding) for finding in findings(name)}
     seen: Marks = {}
     for finding in findings(name):
         said = (verdict(finding, account, places), finding.code)
         seen.setdefault((finding.span.path, finding.span.line), set()).add(said)
     assert seen == marks(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "backend"), [pytest.param(n, b, id=n) for n, b in zip(NAMES, cycle(SERVING), strict=False)]
+)
+def test_the_record_says_the_same(name: str, backend: str, tmp_path: Path) -> None:
+    """The program once more under `jaxlint run`: the same lines in the same directions, and as often. Between devices
+    the guard counts questions and the record copies, so of these the lines are compared."""
+    missing = [package for package in needed(name) if importlib.util.find_spec(package) is None]
+    if missing:
+        pytest.skip(f"needs {', '.join(missing)}")
+    expected: Counter[tuple[str, int, str]] = Counter()
+    for (place, direction), count in account_of(name).moved.items():
+        expected[place[0], place[1], direction] += count
+    folder, command = programs.copy(name, tmp_path.resolve())
+    more = {"JAX_PLATFORMS": "cpu", "PYTEST_ADDOPTS": ""}
+    report = recorded(folder, backend, *shlex.split(command)[1:], more=more)
+    # In a folder the marks' paths begin with its name.
+    prefix = "" if name.endswith(".py") else f"{name}/"
+    found: Counter[tuple[str, int, str]] = Counter()
+    for transfer in report["transfers"]:
+        if not transfer["explicit"]:
+            found[prefix + transfer["path"], transfer["line"], transfer["direction"]] += transfer["count"]
+    assert counted(found) == counted(expected)
+
+
+def counted(transfers: Mapping[tuple[str, int, str], int]) -> dict[tuple[str, int, str], int]:
+    return {key: min(count, 1) if key[2] == "device_to_device" else count for key, count in transfers.items()}
 
 
 def test_the_marks_cover_all_verdicts_and_directions() -> None:

@@ -119,7 +119,7 @@ def test_disallow_stops_at_the_first(folder: Path, backend: str) -> None:
     )
     assert "Disallowed device-to-host transfer" in done.stderr
     done = run(folder, "--isolated", "--backend", backend, "--guard-host-to-device", "disallow", "train.py")
-    assert "jaxlint: train.py:16 in train: host-to-device transfer refused, aval=ShapedArray(float32[8])" in done.stderr
+    assert "jaxlint: train.py:16 in train: host-to-device transfer refused, shape=(8), dtype=F32, " in done.stderr
     assert (done.returncode, done.stdout) == (1, "")
 
 
@@ -153,6 +153,48 @@ def test_a_refusal_that_the_program_swallows(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text(SWALLOW)
     done = run(tmp_path, "--isolated", "--guard-device-to-host", "disallow", "--backend", "sentinel", "a.py")
     assert (done.returncode, done.stdout[:10]) == (0, "swallowed ")
+
+
+SILENCED = """\
+import jax.numpy as jnp
+import ignored, skipped
+
+for value in (1.0, 2.0):
+    x = jnp.sin(value)
+    print(x)  # jaxlint: ignore[JT101] wanted
+    float(x + 1)  # noqa: JT104
+    bool(x > 1)
+    ignored.show(x + 2)
+    skipped.show(x + 3)
+"""
+
+
+def test_what_the_user_silenced_is_not_missed(tmp_path: Path) -> None:
+    """By a comment, for a file, by skipping a file."""
+    (tmp_path / "a.py").write_text(SILENCED)
+    (tmp_path / "ignored.py").write_text("import jax\ndef show(x: jax.Array):\n    print(x)\n")
+    (tmp_path / "skipped.py").write_text("# jaxlint: skip-file\nimport jax\ndef show(x: jax.Array):\n    print(x)\n")
+    (tmp_path / "pyproject.toml").write_text('[tool.jaxlint.per-file-ignores]\n"ignored.py" = ["JT101"]\n')
+    done = run(tmp_path, "--backend", "sentinel", "--report", "report.json", "a.py")
+    report = json.loads((tmp_path / "report.json").read_text("utf-8"))
+    jsonschema.Draft202012Validator(SCHEMA).validate(report)
+    fetches = {
+        (t["path"], t["line"]): (t["finding"], t["silenced"])
+        for t in report["transfers"]
+        if t["direction"] == "device_to_host"
+    }
+    assert fetches == {
+        ("a.py", 6): ("JT101", True),
+        ("a.py", 7): ("JT104", True),
+        ("a.py", 8): ("JT105", False),
+        ("ignored.py", 3): ("JT101", True),
+        ("skipped.py", 4): ("JT101", True),
+    }
+    missed = [report["transfers"][index] for index in report["missed"]]
+    assert not [t for t in missed if t["direction"] == "device_to_host"]
+    assert not [row for row in report["unreached"] if row["path"] != "a.py"]
+    assert "silenced by a comment or the configuration (4): " in done.stderr
+    assert [line for line in done.stderr.splitlines() if "(JT101)" in line and line.endswith("a.py:6 <module>")]
 
 
 THREADS = """\

@@ -9,6 +9,7 @@ import os
 import shutil
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ import pytest
 
 from jaxlint.findings import Direction
 from jaxlint.report import run_page
-from jaxlint.transfers import Moment, Refused, Run, Steps, Transfer, Unreached
+from jaxlint.transfers import Differing, Moment, Refused, Run, Steps, Transfer, Unreached
 
 NAMES = ("chromium", "chromium-headless-shell", "chromium-browser", "google-chrome")
 CHROMIUM = os.environ.get("JAXLINT_CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
@@ -115,6 +116,23 @@ def test_hostile_text_is_text(opened: Opened) -> None:
     assert HOSTILE.replace("\u2028", "") in page.locator("h1").text_content().replace("\u2028", "")
     assert page.locator("table.code tr").nth(2).locator("td").nth(2).text_content() == SOURCE[2].rstrip()
     assert HOSTILE in page.locator("#refused").text_content()
+
+
+def test_processes_that_differ_and_lines_that_are_silenced(browser: Browser, tmp_path: Path) -> None:
+    row = Differing("a<b>.py", 3, HOSTILE, Direction.DEVICE_TO_HOST, False, (("rank 0", 10), ("rank 1", 0)))
+    silenced = transfer(3, Direction.DEVICE_TO_HOST, finding="JT101", silenced=True)
+    skipped = transfer(4, Direction.DEVICE_TO_HOST, silenced=True)
+    path = tmp_path / "run.html"
+    run = replace(sample(), transfers=(silenced, skipped), missed=(), differing=(row,), refused=())
+    path.write_text(run_page.render(run, lambda name: SOURCE), "utf-8")
+    opened = Opened(browser, path)
+    said = opened.page.locator("#refused").text_content()
+    assert said.startswith("Processes differ at a<b>.py:3 in ")
+    assert said.endswith("device to host, implicit: 10 by rank 0, 0 by rank 1")
+    cells = opened.page.locator("#lines tbody td").all_inner_texts()
+    assert "(JT101)" in cells
+    assert "(skipped)" in cells
+    assert (opened.errors, opened.page.evaluate("window.taken")) == ([], None)
 
 
 def test_cards_and_heat(opened: Opened) -> None:

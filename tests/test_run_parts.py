@@ -8,11 +8,12 @@ import pytest
 
 from jaxlint.errors import UserError
 from jaxlint.findings import Direction
+from jaxlint.ranks import from_json
 from jaxlint.records import Records
 from jaxlint.report import run_compare, run_json
 from jaxlint.report.run_text import amount, duration
 from jaxlint.statements import Statements
-from jaxlint.transfers import Run, Steps, Transfer, from_json
+from jaxlint.transfers import Run, Steps, Transfer
 from jaxlint.witness.plan import Plan, Traced, read_plan, write_plan
 from jaxlint.witness.recording import BINS, LAUNCH, PLACES, Recording
 from jaxlint.witness.records import Recorder

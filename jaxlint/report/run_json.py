@@ -40,6 +40,18 @@ def as_data(run: Run) -> dict[str, object]:
         "steps": steps,
         "start": round(run.start, 6),
         "width": round(run.width, 9),
+        "began": round(run.began, 6),
+        "differing": [
+            {
+                "path": row.path,
+                "line": row.line,
+                "function": row.function,
+                "direction": str(row.direction),
+                "explicit": row.explicit,
+                "counts": dict(row.counts),
+            }
+            for row in run.differing
+        ],
     }
 
 
@@ -59,4 +71,5 @@ def transfer_object(transfer: Transfer) -> dict[str, object]:
         "finding": transfer.finding,
         "turns": transfer.turns,
         "moments": [[m.number, m.count, m.bytes, round(m.seconds, 9)] for m in transfer.moments],
+        "silenced": transfer.silenced,
     }

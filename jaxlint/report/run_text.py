@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from jaxlint.findings import Direction
 from jaxlint.report.context import escape
-from jaxlint.transfers import Run, Transfer, total
+from jaxlint.transfers import Differing, Run, Transfer, total
 
 ARROWS = {
     Direction.DEVICE_TO_HOST: "device to host",
@@ -14,22 +14,38 @@ ARROWS = {
 }
 HEADS = ("time", "count", "a turn", "bytes", "direction", "asked", "finding", "line")
 NUMBERS = 4
+FINDING = HEADS.index("finding")
 SHOWN = 40
 KILO, UNITS = 1000, ("B", "KB", "MB", "GB", "TB")
 
 
 def render(run: Run, *, stacks: bool = False, limit: int | None = SHOWN) -> str:
     """A summary, the table of the most expensive lines (all without a limit), and what the static pass says."""
-    return "".join(line + "\n" for line in (*_summary(run), *_table(run, stacks, limit), *_static(run), *_refused(run)))
+    parts = (*_summary(run), *_table(run, stacks, limit), *_differing(run), *_static(run), *_refused(run))
+    return "".join(line + "\n" for line in parts)
+
+
+def render_suite(run: Run, *, limit: int | None) -> str:
+    """The transfers of a test suite, which has no static pass beside it."""
+    parts = [_processes(run.backend or "no jax", run), *_directions(run), *_table(run, False, limit, FINDING)]
+    return "".join(line + "\n" for line in parts)
+
+
+def _processes(text: str, run: Run) -> str:
+    return f"{text}, {run.processes} processes" if run.processes > 1 else text
 
 
 def _summary(run: Run) -> list[str]:
-    lines = [f"{escape(' '.join(run.command))}: {duration(run.seconds)}, exit status {run.exit_status}, {run.backend}"]
-    if run.processes > 1:
-        lines[0] += f", {run.processes} processes"
+    first = f"{escape(' '.join(run.command))}: {duration(run.seconds)}, exit status {run.exit_status}, {run.backend}"
+    lines = [_processes(first, run)]
     if run.steps is not None:
         each = f", {duration(run.steps.seconds)} each" if run.steps.seconds else ""
         lines.append(f"loop at {escape(run.steps.path)}:{run.steps.line}: {run.steps.count} turns{each}")
+    return lines + _directions(run)
+
+
+def _directions(run: Run) -> list[str]:
+    lines = []
     for direction, words in ARROWS.items():
         count, size, seconds = total(run.transfers, direction)
         if count:
@@ -42,12 +58,14 @@ def _summary(run: Run) -> list[str]:
     return lines
 
 
-def _table(run: Run, stacks: bool, limit: int | None) -> list[str]:
+def _table(run: Run, stacks: bool, limit: int | None, without: int | None = None) -> list[str]:
     if not run.transfers:
         return []
     shown = run.transfers if limit is None else run.transfers[:limit]
     rows = [HEADS, *map(_row, shown)]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(HEADS) - 1)]
+    if without is not None:
+        rows = [(*row[:without], *row[without + 1 :]) for row in rows]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]) - 1)]
     lines = [""]
     for number, row in enumerate(rows):
         cells = [
@@ -59,7 +77,7 @@ def _table(run: Run, stacks: bool, limit: int | None) -> list[str]:
             lines += [f"{'':>{sum(widths) + 2 * len(widths)}}  {escape(call)}" for call in _calls(shown[number - 1])]
     left = len(run.transfers) - len(shown)
     if left:
-        lines.append(f"… and {left} lines that cost less: --report FILE has all of them")
+        lines.append(f"… and {left} lines that cost less{'' if without else ': --report FILE has all of them'}")
     return lines
 
 
@@ -76,9 +94,33 @@ def _row(transfer: Transfer) -> tuple[str, ...]:
         amount(transfer.bytes),
         ARROWS[transfer.direction],
         "explicit" if transfer.explicit else "implicit",
-        transfer.finding or "-",
+        _finding(transfer),
         f"{escape(transfer.path or '(no Python line)')}:{transfer.line} {escape(transfer.function)}",
     )
+
+
+def _finding(transfer: Transfer) -> str:
+    """What the static pass says, and that its user chose not to hear it."""
+    if transfer.silenced:
+        return f"({transfer.finding})" if transfer.finding else "(skipped)"
+    return transfer.finding or "-"
+
+
+def _differing(run: Run) -> list[str]:
+    lines = [
+        f"  {escape(row.path)}:{row.line} {escape(row.function)}, {ARROWS[row.direction]}, "
+        f"{'explicit' if row.explicit else 'implicit'}: {_counts(row)}"
+        for row in run.differing[:SHOWN]
+    ]
+    return ["", f"processes differ ({len(run.differing)}):", *lines] if lines else []
+
+
+def _counts(row: Differing) -> str:
+    """Those processes together that transferred the same number."""
+    by_count: dict[int, list[str]] = {}
+    for name, count in row.counts:
+        by_count.setdefault(count, []).append(name)
+    return "; ".join(f"{count} by {_listed(names)}" for count, names in by_count.items())
 
 
 def _static(run: Run) -> list[str]:
@@ -86,6 +128,9 @@ def _static(run: Run) -> list[str]:
     if run.missed:
         places = [f"{escape(t.path)}:{t.line}" for t in (run.transfers[index] for index in run.missed)]
         lines += ["", f"missed by the static pass ({len(places)}): {_listed(places)}"]
+    quiet = [f"{escape(t.path)}:{t.line}" for t in run.transfers if t.silenced]
+    if quiet:
+        lines += ["", f"silenced by a comment or the configuration ({len(quiet)}): {_listed(quiet)}"]
     if run.unreached:
         places = [f"{row.code} {escape(row.path)}:{row.line}" for row in run.unreached]
         lines += ["", f"found by the static pass, never seen to transfer ({len(places)}): {_listed(places)}"]

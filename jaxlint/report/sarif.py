@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 from urllib.parse import quote
 
-from jaxlint.findings import FileError, Finding, Report
+from jaxlint.findings import FileError, Finding, Fix, Report
 from jaxlint.report.context import Context, Severity, fingerprints, full_message, heat_word, severity, source_line
 from jaxlint.report.json import verdict_object
 from jaxlint.report.verdicts import is_refuted
@@ -87,12 +87,34 @@ def _result(finding: Finding, digest: str, codes: Sequence[str], context: Contex
         | ({"heat": heat_word(finding)} if heat_word(finding) else {})
         | ({"verdict": verdict_object(finding.verdict)} if finding.verdict else {}),
     }
+    # A region counts lines of the file, which a cell's lines are not.
+    if finding.fix is not None and span.cell is None:
+        result["fixes"] = [_fix(span.path, finding.fix)]
     if finding.notes:
         before = [_step(note) for note in finding.notes if not note.after]
         after = [_step(note) for note in finding.notes if note.after]
         here = {"location": {**_location(span.path, region, span.cell), "message": {"text": message}}}
         result["codeFlows"] = [{"threadFlows": [{"locations": [*before, here, *after]}]}]
     return result
+
+
+def _fix(path: str, fix: Fix) -> Mapping[str, object]:
+    replacements = [
+        {
+            "deletedRegion": {
+                "startLine": edit.line,
+                "startColumn": edit.column,
+                "endLine": edit.end_line,
+                "endColumn": edit.end_column,
+            },
+            "insertedContent": {"text": edit.text},
+        }
+        for edit in fix.edits
+    ]
+    return {
+        "description": {"text": fix.description if fix.safe else f"{fix.description} (unsafe)"},
+        "artifactChanges": [{"artifactLocation": _artifact(path), "replacements": replacements}],
+    }
 
 
 def _step(note: Note) -> Mapping[str, object]:

@@ -7,10 +7,12 @@ of these; `no_short_cut` has jax take the long way, where each call costs some h
 """
 
 import functools
+import gc
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from .begun import Begun
 from .private import FETCHES, copying_modules, replace_callbacks, xla_type
 from .recording import LAUNCH, Recording
 from .unseen import unseen
@@ -70,6 +72,25 @@ class Passages:
             module.batched_copy_to_host_async = self.noted_many(module.batched_copy_to_host_async, crosses)
         self.over_callbacks()
 
+    def note_device_fetches(self) -> None:
+        """Where no table is watched and the arrays are an accelerator's: a fetch copies what was not fetched before.
+        Those of the ordinary CPU client beside it are the host's."""
+        from jax._src import xla_bridge
+
+        begun = Begun()
+
+        def crosses(array: Any) -> bool:
+            if array._npy_value is not None or begun.has(array):
+                return False
+            client: object = xla_bridge._backends.get("cpu")
+            return all(device.client is not client for device in array.sharding.device_set)
+
+        array: Any = self.array
+        array.copy_to_host_async = _begins(array.copy_to_host_async, lambda array: (array,), begun)
+        for module in copying_modules():
+            module.batched_copy_to_host_async = _begins(module.batched_copy_to_host_async, iter, begun)
+        self.note_fetches(crosses)
+
     def noted(self, original: Callable[[Any], Any], crosses: Callable[[Any], bool]) -> Callable[[Any], Any]:
         """A door for one array."""
 
@@ -93,7 +114,9 @@ class Passages:
             )
             return result
 
-        return unseen(functools.wraps(original)(fetch))
+        # The names of a method of C++ are no texts.
+        names = [name for name in functools.WRAPPER_ASSIGNMENTS if type(getattr(original, name, None)) is str]
+        return unseen(functools.wraps(original, names)(fetch))
 
     def noted_many(self, original: Callable[[Any], Any], crosses: Callable[[Any], bool]) -> Callable[[Any], Any]:
         """The start of several copies at once."""
@@ -101,6 +124,8 @@ class Passages:
         @unseen
         @functools.wraps(original)
         def begin(arrays: Sequence[Any]) -> Any:
+            if self.recording.thread.fetching:
+                return original(arrays)
             some = [array for array in arrays if isinstance(array, self.array) and crosses(array)]
             explicit = self.gets_by_name()
             result = original(arrays)
@@ -164,9 +189,11 @@ class Passages:
             explicit, began = self.puts_by_name(), _clock()
             result = original(aval, sharding, values, devices, *rest, **more)
             seconds = (_clock() - began) / max(1, len(values))
+            # The second of the rest has it copied in any case.
+            copies = len(rest) > 1 and bool(rest[1])
             for value, device in zip(values, devices, strict=False):
                 if isinstance(value, self.array):
-                    if value.sharding.device_set != {device}:
+                    if copies or value.sharding.device_set != {device}:
                         self.moved(value, explicit, seconds)
                 else:
                     self.uploaded(value, explicit, seconds)
@@ -179,6 +206,9 @@ class Passages:
 
         @unseen
         def shard(shardings: Sequence[Any], layouts: Any, semantics: Any, values: Sequence[Any], **more: Any) -> Any:
+            array = self.array
+            if all(isinstance(value, array) for value in values):
+                return original(shardings, layouts, semantics, values, **more)
             fallback = more.get("fallback")
             left: list[int] = []
             if fallback is not None:
@@ -199,17 +229,26 @@ class Passages:
         return shard
 
     def over_copies(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        """``batched_copy_array_to_devices_with_sharding(arrays, devices, …)``: arrays with the devices they go to."""
+        """``batched_copy_array_to_devices_with_sharding(arrays, devices, shardings, semantics)``: arrays with the
+        devices, or the memory, that they go to."""
 
         @unseen
-        def copy(arrays: Sequence[Any], devices: Sequence[Sequence[Any]], *rest: Any, **more: Any) -> Any:
+        def copy(
+            arrays: Sequence[Any], devices: Sequence[Sequence[Any]], shardings: Sequence[Any], *semantics: Any
+        ) -> Any:
+            if not arrays:
+                return original(arrays, devices, shardings, *semantics)
             explicit, began = self.puts_by_name(), _clock()
-            sets = [array.sharding.device_set for array in arrays]
-            result = original(arrays, devices, *rest, **more)
+            before = [array.sharding for array in arrays]
+            result = original(arrays, devices, shardings, *semantics)
             seconds = (_clock() - began) / max(1, len(arrays))
-            for array, here, there in zip(arrays, sets, devices, strict=False):
-                if here != {*there}:
-                    self.moved(array, explicit, seconds, len({*there} - here))
+            wishes = semantics[0] if semantics else [None] * len(arrays)
+            for array, old, new, there, wish in zip(arrays, before, shardings, devices, wishes, strict=False):
+                times = len({*there} - old.device_set)
+                if not times and (old.memory_kind != new.memory_kind or getattr(wish, "name", "") == "ALWAYS_COPY"):
+                    times = len(there)
+                if times:
+                    self.moved(array, explicit, seconds, times)
             return result
 
         return copy
@@ -249,10 +288,33 @@ class Passages:
         return bool(self.state().explicit_device_put)
 
 
+def _begins(original: Callable[[Any], Any], arrays_of: Callable[[Any], Iterable[Any]], begun: Begun) -> Any:
+    """A function that begins copies, which are remembered."""
+
+    def begin(arrays: Any) -> Any:
+        result = original(arrays)
+        for array in arrays_of(arrays):
+            begun.add(array)
+        return result
+
+    return unseen(functools.wraps(original)(begin))
+
+
 def no_short_cut() -> None:
-    """Compiled calls go through jax's Python: what jax does itself for programs with effects."""
+    """Compiled calls go through jax's Python: what jax does itself for programs with effects. Functions that were
+    called before have their short cuts taken away; what is compiled stays so."""
+    import jax
     from jax._src import pjit
     from jax._src.interpreters import pxla
+
+    compiled: Any = type(jax.jit(len))
+    for known in gc.get_objects():
+        if type(known) is compiled:
+            known._clear_cache()
+    # Older versions make such a function anew at each call, over these.
+    for name in ("_cpp_pjit_cache_fun_only", "_cpp_pjit_cache_explicit_attributes"):
+        if hasattr(pjit, name):
+            getattr(pjit, name).clear()
 
     if hasattr(pjit, "_get_fastpath_data"):
         pjit._get_fastpath_data = lambda *arguments, **more: None

@@ -11,8 +11,8 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from types import CodeType, FrameType
 
 from .records import Recorder
@@ -77,7 +77,8 @@ class _Thread(threading.local):
 class Recording:
     """The sites of this process. `on_site` is told of each new one, with a description of its first transfer."""
 
-    def __init__(self, recorder: Recorder) -> None:
+    def __init__(self, recorder: Recorder | None) -> None:
+        # None: nothing is written, and who wants to know asks here.
         self.recorder = recorder
         self.on_site: Callable[[Site, Callable[[], str]], None] = lambda site, what: None
         self.thread = _Thread()
@@ -177,6 +178,9 @@ class Recording:
     def flush(self) -> None:
         """Writes the whole state."""
         began = _clock()
+        if self.recorder is None:
+            self.next_count, self.next_time = sys.maxsize, float("inf")
+            return
         with self.lock:
             lines = [{"began": self.began_at, "width": self.width}, *(site.told() for site in self.sites.values())]
             text = "".join(json.dumps(line) + "\n" for line in lines)
@@ -190,6 +194,22 @@ class Recording:
             now = _clock()
             self.pause = max(FLUSH_SECONDS, FLUSH_SHARE * (now - began))
             self.next_count, self.next_time = max(2 * self.noted, self.next_count), now + self.pause
+
+    def sums(self) -> dict[tuple[object, ...], tuple[int, int, float]]:
+        """Count, bytes and seconds of each site, as they stand."""
+        with self.lock:
+            return {key: (site.count, site.bytes, site.seconds) for key, site in self.sites.items()}
+
+    def since(self, before: Mapping[tuple[object, ...], tuple[int, int, float]]) -> list[Site]:
+        """What crossed since the sums were `before`."""
+        made = []
+        with self.lock:
+            for key, site in self.sites.items():
+                count, size, seconds = before.get(key, (0, 0, 0.0))
+                if site.count > count and site.direction != LAUNCH:
+                    size, seconds = site.bytes - size, site.seconds - seconds
+                    made.append(replace(site, count=site.count - count, bytes=size, seconds=seconds, bins={}))
+        return made
 
     def _site(self, frame: FrameType | None, direction: str, explicit: bool, what: Callable[[], str]) -> Site:
         place = (

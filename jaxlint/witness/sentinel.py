@@ -15,7 +15,6 @@ import functools
 import re
 import sys
 import threading
-import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
@@ -25,6 +24,7 @@ import numpy as np
 from jax._src.array import ArrayImpl
 from jax._src.lib import guard_lib
 
+from .begun import Begun
 from .private import FETCHES, copying_modules, replace_callbacks, xla_type
 from .unseen import passed_over, unseen
 
@@ -105,12 +105,11 @@ class _Guard:
     def __init__(self, fetch: Callable[[ArrayImpl], object]) -> None:
         self.fetch = fetch
         self.stand_ins: list[ArrayImpl] = []
-        # Arrays whose copy to the host is under way: that was judged, the fetch that follows is not.
-        self.copying: dict[int, weakref.ref[ArrayImpl]] = {}
+        self.begun = Begun()
 
     def asks(self, array: ArrayImpl) -> bool:
         """True if a fetch of the array would cross: not fetched before, not being copied, not in a host callback."""
-        return not _state.silent and array._npy_value is None and not self.is_copying(array)
+        return not _state.silent and array._npy_value is None and not self.begun.has(array)
 
     def check(self, array: ArrayImpl) -> None:
         """Returns, logs or raises, as the real guard does for this thread now."""
@@ -138,19 +137,6 @@ class _Guard:
             if known._npy_value is None and not _is_deleted(known):
                 return known
         return _new_stand_in()
-
-    def is_copying(self, array: ArrayImpl) -> bool:
-        """True if this array's copy is under way. A number alone would not do: it may have been another array's."""
-        known = self.copying.get(id(array))
-        return known is not None and known() is array
-
-    def remember_copy(self, array: ArrayImpl) -> None:
-        key = id(array)
-        self.copying[key] = weakref.ref(array, lambda gone: self._forget(key, gone))
-
-    def _forget(self, key: int, gone: "weakref.ref[ArrayImpl]") -> None:
-        if self.copying.get(key) is gone:
-            del self.copying[key]
 
 
 class _Installed:
@@ -231,7 +217,7 @@ def _replace_value(guard: _Guard) -> None:
             guard.check(self)
         with _silently():
             fetched = original(self)
-        if not asked and not guard.is_copying(self):
+        if not asked and not guard.begun.has(self):
             return fetched
         # An accelerator's array keeps a copy of its own; a view of the CPU buffer would also keep that buffer alive.
         fetched = np.array(fetched)
@@ -248,7 +234,7 @@ def _replace_asynchronous_copies(guard: _Guard) -> None:
     def start(array: object) -> None:
         if isinstance(array, ArrayImpl) and guard.asks(array):
             guard.check(array)
-            guard.remember_copy(array)
+            guard.begun.add(array)
 
     def copy_to_host_async(self: ArrayImpl) -> None:
         if not _is_deleted(self):

@@ -31,6 +31,7 @@ class Tracing:
     def place(self, after_import: "object") -> None:
         """Puts the hooks in place; the program then starts as it would have. `after_import` awaits a module."""
         assert callable(after_import)
+        _running.tracing = self
         self.tell_start()
         after_import("jax", self.begin)
         atexit.register(self.finish)
@@ -62,12 +63,7 @@ class Tracing:
 
     def watch_doors(self) -> None:
         """The ordinary CPU client serves, behind `sentinel`."""
-        from . import sentinel
-
-        passages = Passages(self.recording)
-        passages.note_fetches(sentinel.would_cross)
-        passages.note_uploads(sentinel.makes_stand_in)
-        no_short_cut()
+        lay_doors(self.recording)
 
     def after_fork(self) -> None:
         """In a forked child: its own record, from nought."""
@@ -105,3 +101,28 @@ class Tracing:
                     and not path.startswith(self.recording.prefixes)
                 ):
                     self.loaded.add(path)
+
+
+class _Running:
+    """The record of this process, where the whole program is recorded."""
+
+    tracing: Tracing | None = None
+
+
+_running = _Running()
+
+
+def running() -> Tracing | None:
+    """What records this process from its start, if it is recorded so."""
+    return _running.tracing
+
+
+def lay_doors(recording: Recording) -> None:
+    """Notes what passes the doors of jax's Python; `sentinel` is, or is to be, behind them."""
+    from . import sentinel
+
+    sentinel.install()
+    passages = Passages(recording)
+    passages.note_fetches(sentinel.would_cross)
+    passages.note_uploads(sentinel.makes_stand_in)
+    no_short_cut()

@@ -73,6 +73,19 @@ def start(on_failure: Callable[[str], None], on_table: Callable[[plugin.Table], 
         on_failure(reason)
 
 
+def is_serving(on_table: Callable[[plugin.Table], None]) -> bool:
+    """True where the virtual devices were chosen before: `on_table` is given their table, now or when it is made."""
+    bridge = sys.modules.get("jax._src.xla_bridge")
+    discovery = getattr(getattr(bridge, "backends", None), "__self__", None)
+    if not isinstance(discovery, _Discovery):
+        return False
+    if _running.table is not None:
+        on_table(_running.table)
+    else:
+        discovery.on_table = on_table
+    return True
+
+
 def describe() -> Mapping[str, str]:
     """The plugin that serves, or would serve, and its versions: for reports."""
     table = _running.table
