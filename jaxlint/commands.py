@@ -196,6 +196,18 @@ def doctor(python: str) -> int:
     return CLEAN if serves else WRONG
 
 
+def server() -> int:
+    """Serves an editor."""
+    try:
+        from jaxlint.server.language import serve
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.startswith("jaxlint"):
+            raise
+        raise UserError(f"the server needs {error.name}: install jaxlint with the extra `lsp`") from None
+    serve()
+    return CLEAN
+
+
 def clean(paths: Sequence[str]) -> int:
     """Removes the cache that a check of these paths would use."""
     settings = choices.resolve(Flags(), (rule.code for rule in load_rules()), _start(paths or ["."]))

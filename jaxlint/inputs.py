@@ -17,17 +17,20 @@ from jaxlint.sites import Note
 from jaxlint.source.files import SourceFile
 from jaxlint.source.notebooks import Notebook, decode_notebook
 from jaxlint.source.suppressions import Suppressions, read_suppressions
-from jaxlint.source.text import SourceText, decode_source, read_bytes
+from jaxlint.source.text import SourceText, checked_source, decode_source, read_bytes
 
 if TYPE_CHECKING:
     from jaxlint.interp.program import SourceFile as Program
+    from jaxlint.source.trees import Trees
 
 
 class Inputs:
-    """The files by the path under which each is shown. `given` holds the bytes of those that are no files."""
+    """The files by the path under which each is shown. `given` holds the bytes or the text of those that are not to be
+    read from their files; `trees` keeps what was parsed for the next inputs."""
 
-    def __init__(self, given: Mapping[str, bytes] | None = None) -> None:
+    def __init__(self, given: Mapping[str, bytes | str] | None = None, trees: "Trees | None" = None) -> None:
         self.given = dict(given or {})
+        self.trees = trees
         self.files: dict[str, SourceFile] = {}
         self.beside: dict[str, SourceFile] = {}
         self.errors: list[FileError] = []
@@ -76,7 +79,7 @@ class Inputs:
 
         suppressions = self.suppressions[path]
         try:
-            tree = parse(source)
+            tree = parse(source) if self.trees is None else self.trees.parse(source)
         except SourceError as error:
             # Whoever asks again gets the same answer, and the error is told once.
             self._sources[path] = None
@@ -113,6 +116,8 @@ class Inputs:
         """The text of a file; of a notebook the program that its cells make."""
         data = self.given.get(path)
         file = self.files.get(path) or self.beside[path]
+        if isinstance(data, str):
+            return checked_source(SourceText(path, data))
         if data is None:
             data = read_bytes(file.location, path)
         if not file.notebook:

@@ -16,6 +16,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("__main__",),
     ("cli",),
     ("commands",),
+    ("server",),
     ("check", "fix", "confirm", "trace", "report"),
     ("inputs", "selection", "cache"),
     ("settings",),
