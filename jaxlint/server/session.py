@@ -19,7 +19,7 @@ from jaxlint.server.projects import Projects
 from jaxlint.source.stack import on_a_deep_stack
 
 # Seconds between a keystroke and the check: keys that come as fast as this (a paste, a held key) are one change.
-DELAY = 0.02
+DELAY = 0.01
 SUFFIXES = (".py", ".pyi")
 
 
