@@ -13,7 +13,7 @@ from typing import NoReturn
 
 from jaxlint import __version__
 from jaxlint.errors import UserError
-from jaxlint.settings import BACKENDS, CONFIDENCES, FORMATS, GUARDED, HEATS, LEVELS, Flags, Request, RunRequest
+from jaxlint.settings import BACKENDS, CONFIDENCES, FORMATS, GUARDED, HEATS, LEVELS, Flags, Output, Request, RunRequest
 
 WRONG, BUG, INTERRUPTED = 2, 3, 130
 
@@ -128,7 +128,14 @@ def _add_check(parser: argparse.ArgumentParser) -> None:
     confirm.add_argument("--timeout", type=_seconds, metavar="SECONDS", help="for each command (default: 600)")
     confirm.add_argument("--confirmed-only", action="store_true", help="report the confirmed findings alone")
     output = parser.add_argument_group("output")
-    output.add_argument("--output-format", choices=FORMATS, help="the form of the report (default: text)")
+    output.add_argument(
+        "--output-format",
+        action="append",
+        type=_output,
+        metavar="FORMAT[=FILE]",
+        help=f"the form of the report: {', '.join(FORMATS)} (default: text); with =FILE one that is written there "
+        "besides, as often as you like",
+    )
     output.add_argument("--output-file", type=Path, metavar="FILE", help="write the report there")
     output.add_argument("--statistics", action="store_true", help="count findings by rule instead")
     output.add_argument("--show-settings", action="store_true", help="print the settings and stop")
@@ -202,7 +209,7 @@ def _request(arguments: argparse.Namespace) -> Request:
         force_exclude=arguments.force_exclude,
         min_heat=arguments.min_heat,
         min_confidence=arguments.min_confidence,
-        output_format=arguments.output_format,
+        output_format=_printed_form(arguments.output_format or ()),
         run=tuple(arguments.run or ()),
         backend=arguments.backend,
         timeout=arguments.timeout,
@@ -214,6 +221,7 @@ def _request(arguments: argparse.Namespace) -> Request:
         flags=flags,
         stdin_filename=arguments.stdin_filename,
         output_file=arguments.output_file,
+        outputs=tuple(output for output in arguments.output_format or () if output.file is not None),
         statistics=arguments.statistics,
         show_settings=arguments.show_settings,
         show_files=arguments.show_files,
@@ -225,6 +233,26 @@ def _request(arguments: argparse.Namespace) -> Request:
         confirm=arguments.confirm or arguments.confirmed_only,
         confirmed_only=arguments.confirmed_only,
     )
+
+
+def _output(text: str) -> Output:
+    """``sarif=out.sarif`` as a form and a file."""
+    form, equals, file = text.partition("=")
+    if form not in FORMATS:
+        raise argparse.ArgumentTypeError(f"invalid choice: '{form}' (choose from {', '.join(FORMATS)})")
+    if equals and not file:
+        raise argparse.ArgumentTypeError(f"{text} names no file: {form}=FILE")
+    return Output(form, Path(file) if file else None)
+
+
+def _printed_form(outputs: Sequence[Output]) -> str | None:
+    """The form of what is printed; None where the arguments do not say."""
+    forms = [output.form for output in outputs if output.file is None]
+    if len(set(forms)) > 1:
+        raise UserError(
+            f"--output-format {forms[0]} and {forms[1]} are both to be printed: give one a file, {forms[1]}=FILE"
+        )
+    return forms[0] if forms else None
 
 
 def _items(values: Sequence[str] | None) -> tuple[str, ...] | None:

@@ -51,8 +51,9 @@ def check(request: Request) -> int:
         return CLEAN
     if request.show_files:
         return _show_files(settings, names)
-    if request.output_file is not None and not request.output_file.absolute().parent.is_dir():
-        raise UserError(f"{request.output_file}: cannot write the report: No such file or directory")
+    for file in (request.output_file, *(output.file for output in request.outputs)):
+        if file is not None and not file.absolute().parent.is_dir():
+            raise UserError(f"{file}: cannot write the report: No such file or directory")
     inputs = Inputs()
     if stdin is None:
         report = check_paths(settings, names, rules=rules, inputs=inputs, cached=not request.no_cache)
@@ -66,6 +67,8 @@ def check(request: Request) -> int:
     else:
         text = formats.render(report, settings.output_format, Context(rules, inputs.lines, color))
     _write(text, request.output_file)
+    for output in request.outputs:
+        _write(formats.render(report, output.form, Context(rules, inputs.lines)), output.file)
     _remark(report, request)
     if report.errors:
         return WRONG
@@ -307,12 +310,21 @@ def _print(text: str, stream: TextIO | None = None) -> None:
 
 
 def _write(text: str, path: Path | None) -> None:
+    """Prints a report, or writes it as a whole: nobody reads half of one, and an old one stays until then."""
     if path is None:
         _print(text)
         return
+    scratch = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        path.write_text(text, encoding="utf-8", errors="backslashreplace")
+        if path.exists() and not path.is_file():
+            # A pipe or a device, which is to be written to and not to be replaced.
+            scratch = path
+        scratch.write_text(text, encoding="utf-8", errors="backslashreplace")
+        if scratch is not path:
+            scratch.replace(path.resolve())
     except OSError as error:
+        if scratch is not path:
+            scratch.unlink(missing_ok=True)
         raise UserError(f"{path}: cannot write the report: {error.strerror}") from None
 
 

@@ -5,6 +5,7 @@ import os
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 from lsprotocol import types
@@ -25,28 +26,28 @@ class Editor:
         self.registered: list[types.Registration] = []
         self._arrived = asyncio.Condition()
 
-        @self.client.feature(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
-        async def published(params: types.PublishDiagnosticsParams) -> None:
-            async with self._arrived:
-                self.shown[params.uri] = list(params.diagnostics)
-                self.versions[params.uri] = params.version
-                self._arrived.notify_all()
+        for method, answer in (
+            (types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS, self._published),
+            (types.WINDOW_SHOW_MESSAGE, self._told),
+            (types.WINDOW_LOG_MESSAGE, self._told),
+            (types.CLIENT_REGISTER_CAPABILITY, self._register),
+        ):
+            # Pygls marks what it is given, and a method takes no marks.
+            self.client.feature(method)(partial(answer))
 
-        @self.client.feature(types.WINDOW_SHOW_MESSAGE)
-        async def told(params: types.ShowMessageParams) -> None:
-            async with self._arrived:
-                self.said.append(params.message)
-                self._arrived.notify_all()
+    async def _published(self, params: types.PublishDiagnosticsParams) -> None:
+        async with self._arrived:
+            self.shown[params.uri] = list(params.diagnostics)
+            self.versions[params.uri] = params.version
+            self._arrived.notify_all()
 
-        @self.client.feature(types.WINDOW_LOG_MESSAGE)
-        async def logged(params: types.LogMessageParams) -> None:
-            async with self._arrived:
-                self.said.append(params.message)
-                self._arrived.notify_all()
+    async def _told(self, params: types.ShowMessageParams | types.LogMessageParams) -> None:
+        async with self._arrived:
+            self.said.append(params.message)
+            self._arrived.notify_all()
 
-        @self.client.feature(types.CLIENT_REGISTER_CAPABILITY)
-        async def register(params: types.RegistrationParams) -> None:
-            self.registered += params.registrations
+    async def _register(self, params: types.RegistrationParams) -> None:
+        self.registered += params.registrations
 
     def open(self, path: Path, text: str | None = None) -> None:
         """Opens a file with what it holds, or with a text that is not saved."""
@@ -130,7 +131,7 @@ async def editor(folder: Path, encodings: list[str] | None = None) -> AsyncItera
     finally:
         await asyncio.wait_for(client.shutdown_async(None), PATIENCE)
         client.exit(None)
-        await asyncio.wait_for(client.stop(), PATIENCE)
+        await asyncio.wait_for(client.stop(), PATIENCE)  # type: ignore[no-untyped-call]  # pygls types its servers alone
 
 
 def edited(text: str, action: types.CodeAction) -> str:
