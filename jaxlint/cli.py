@@ -52,7 +52,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(argv: Sequence[str]) -> int:
     arguments = _parser().parse_args(argv)
     if arguments.command is None:
-        raise UserError("say what to do: jaxlint check, run, rule, rules, server or doctor (see jaxlint --help)")
+        raise UserError("say what to do: jaxlint check, run, merge, rule, rules, server or doctor (see jaxlint --help)")
     # Here and not at the top: this loads libcst, which costs more than all that --version and a wrong flag need.
     from jaxlint import commands
 
@@ -65,6 +65,8 @@ def _run(argv: Sequence[str]) -> int:
             return commands.clean(arguments.paths)
         case "doctor":
             return commands.doctor(arguments.python)
+        case "merge":
+            return commands.merge(arguments.reports, arguments.output_file)
         case "server":
             return commands.server()
         case "run" if arguments.compare:
@@ -97,6 +99,9 @@ def _parser() -> argparse.ArgumentParser:
     rules.add_argument("--output-format", choices=("text", "json"), default="text")
     clean = commands.add_parser("clean", help="remove the cache", allow_abbrev=False)
     clean.add_argument("paths", nargs="*", metavar="PATH", help="the paths whose checks it serves (default: .)")
+    merge = commands.add_parser("merge", help="put reports of parts of a repository together", allow_abbrev=False)
+    merge.add_argument("reports", nargs="+", type=Path, metavar="REPORT", help="all as json, or all as sarif")
+    merge.add_argument("--output-file", type=Path, metavar="FILE", help="write the report there")
     server = commands.add_parser("server", help="serve an editor: the language server protocol", allow_abbrev=False)
     server.add_argument("--stdio", action="store_true", help="over standard input and output, as always")
     doctor = commands.add_parser("doctor", help="say which guard backends can serve here", allow_abbrev=False)

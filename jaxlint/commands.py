@@ -199,6 +199,21 @@ def doctor(python: str) -> int:
     return CLEAN if serves else WRONG
 
 
+def merge(reports: Sequence[Path], output_file: Path | None) -> int:
+    """Puts reports together; the exit status is that of a check of all their files."""
+    from jaxlint.report.merge import merge as merged
+
+    texts = {}
+    for path in reports:
+        try:
+            texts[str(path)] = path.read_text("utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise UserError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    whole = merged(texts)
+    _write(whole.text, output_file)
+    return WRONG if whole.errors else FOUND if whole.findings else CLEAN
+
+
 def server() -> int:
     """Serves an editor."""
     try:

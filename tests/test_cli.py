@@ -204,7 +204,7 @@ class TestWrongRequests:
     @pytest.mark.parametrize(
         ("arguments", "line"),
         [
-            ("", "say what to do: jaxlint check, run, rule, rules, server or doctor (see jaxlint --help)"),
+            ("", "say what to do: jaxlint check, run, merge, rule, rules, server or doctor (see jaxlint --help)"),
             ("check --selct JT1", "unrecognized arguments: --selct (see jaxlint --help)"),
             ("check a.py -", "- is standard input and cannot be given with other paths: check them in two calls"),
             ("check a.py --stdin-filename b.py", "--stdin-filename is the name of standard input: give - as the path"),
