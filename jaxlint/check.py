@@ -192,7 +192,7 @@ def _check(
 def _analyse(inputs: Inputs, settings: Settings, beside: Callable[[], Discovery]) -> "Analysis | None":
     """What the interpreter finds; None where no file is of interest. Loads it, and the syntax trees' library, only
     then: that takes longer than a check that the cache answers."""
-    roots, paths = inputs.roots(ARRAY_LIBRARIES), tuple(inputs.files)
+    roots, paths = inputs.roots((*ARRAY_LIBRARIES, *_own_libraries(settings))), tuple(inputs.files)
     if not roots and not settings.models:
         return None
     from jaxlint.interp.run import analyse
@@ -207,6 +207,22 @@ def _analyse(inputs: Inputs, settings: Settings, beside: Callable[[], Discovery]
         _models(settings),
         lambda tree, nodes: {id(node): place for node, place in spans_of(tree, nodes, inputs.text_of(tree)).items()},
     )
+
+
+def _own_libraries(settings: Settings) -> set[str]:
+    """The libraries that the user's models speak of: a file may have its arrays from them alone."""
+    names: list[object] = [*_mapping(settings.models.get("alias"))]
+    for table in ("function", "attribute"):
+        blocks = settings.models.get(table)
+        for block in blocks if isinstance(blocks, list) else ():
+            listed = _mapping(block).get("names")
+            names += listed if isinstance(listed, list) else ()
+    return {name.partition(".")[0] for name in names if isinstance(name, str)}
+
+
+def _mapping(value: object) -> Mapping[str, object]:
+    """A table of the configuration; what is none is told of where the models are read."""
+    return value if isinstance(value, Mapping) else {}
 
 
 def _models(settings: Settings) -> "Models":

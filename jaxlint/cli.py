@@ -125,6 +125,7 @@ def _add_check(parser: argparse.ArgumentParser) -> None:
     files.add_argument("--stdin-filename", metavar="PATH", help="what to call standard input")
     files.add_argument("--config", type=Path, metavar="FILE", help="the configuration file")
     files.add_argument("--isolated", action="store_true", help="read no configuration file")
+    files.add_argument("--watch", action="store_true", help="check again whenever a file changes, until Ctrl-C")
     files.add_argument("--no-cache", action="store_true", help="neither read nor keep reports")
     confirm = parser.add_argument_group("confirm")
     confirm.add_argument("--confirm", action="store_true", help="execute the findings under JAX's transfer guard")
@@ -237,6 +238,7 @@ def _request(arguments: argparse.Namespace) -> Request:
         no_cache=arguments.no_cache,
         confirm=arguments.confirm or arguments.confirmed_only,
         confirmed_only=arguments.confirmed_only,
+        watch=arguments.watch,
     )
 
 

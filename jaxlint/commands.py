@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from jaxlint import cache
 from jaxlint import settings as choices
@@ -28,6 +28,9 @@ from jaxlint.settings import Flags, Request, RunRequest, Settings
 from jaxlint.source.files import shown_path
 from jaxlint.transfers import Run, from_json
 
+if TYPE_CHECKING:
+    from jaxlint.source.trees import Trees
+
 CLEAN, FOUND, WRONG = 0, 1, 2
 STDIN = "-"
 UNNAMED = "stdin.py"
@@ -35,9 +38,11 @@ UNNAMED = "stdin.py"
 INSTALLED = {"site-packages", "dist-packages"}
 
 
-def check(request: Request) -> int:
-    """Checks paths or standard input and prints the report."""
+def check(request: Request, trees: "Trees | None" = None) -> int:
+    """Checks paths or standard input and prints the report. `trees` are those that are kept from check to check."""
     stdin = _stdin_name(request)
+    if request.watch:
+        return _watched(request, stdin)
     names = request.paths if stdin is None else (stdin,)
     rules = {rule.code: rule for rule in load_rules()}
     settings = choices.resolve(request.flags, rules, _start(names))
@@ -54,7 +59,7 @@ def check(request: Request) -> int:
     for file in (request.output_file, *(output.file for output in request.outputs)):
         if file is not None and not file.absolute().parent.is_dir():
             raise UserError(f"{file}: cannot write the report: No such file or directory")
-    inputs = Inputs()
+    inputs = Inputs(trees=trees)
     if stdin is None:
         report = check_paths(settings, names, rules=rules, inputs=inputs, cached=not request.no_cache)
     else:
@@ -73,6 +78,17 @@ def check(request: Request) -> int:
     if report.errors:
         return WRONG
     return FOUND if not all(map(is_refuted, report.findings)) and not request.exit_zero else CLEAN
+
+
+def _watched(request: Request, stdin: str | None) -> int:
+    """Checks again and again, as files change."""
+    if stdin is not None or request.confirm:
+        raise UserError(f"--watch reads files alone: it goes with neither {STDIN} nor --confirm")
+    from jaxlint.source.trees import Trees
+    from jaxlint.watching import watch
+
+    once, trees = replace(request, watch=False), Trees()
+    return watch(lambda: check(once, trees), request.paths)
 
 
 def _confirmed(

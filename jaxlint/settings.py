@@ -230,6 +230,7 @@ class Request:
     no_cache: bool = False
     confirm: bool = False
     confirmed_only: bool = False
+    watch: bool = False
 
 
 @dataclass(frozen=True, slots=True)

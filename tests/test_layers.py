@@ -16,7 +16,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("__main__",),
     ("cli",),
     ("commands",),
-    ("server",),
+    ("server", "watching"),
     ("check", "fix", "confirm", "trace", "report"),
     ("inputs", "selection", "cache"),
     ("settings",),
