@@ -18,6 +18,25 @@ from jaxlint.settings import BACKENDS, CONFIDENCES, FORMATS, GUARDED, HEATS, LEV
 WRONG, BUG, INTERRUPTED = 2, 3, 130
 
 
+EXAMPLES = {
+    "check": (
+        ("the hot transfers of a folder", "jaxlint check src"),
+        ("all transfers, also those that run once", "jaxlint check --min-heat cold train.py"),
+        ("with the guard's verdict on each", 'jaxlint check --confirm --run "python train.py --steps 20" src'),
+        ("printed, and a file for code scanning", "jaxlint check --output-format sarif=jaxlint.sarif"),
+        ("one rule alone, counted", "jaxlint check --select JT104 --statistics"),
+    ),
+    "run": (
+        ("all that a program transfers", "jaxlint run train.py --steps 20"),
+        ("the same as a page", "jaxlint run --report run.html -m mylab.train"),
+        ("stop at the first implicit fetch", "jaxlint run --guard-device-to-host disallow train.py"),
+    ),
+    "rule": (("a page by code or by name", "jaxlint rule scalar-conversion"),),
+    "merge": (("the shards of a repository", "jaxlint merge a.json b.json --output-file all.json"),),
+    "completion": (("for this bash, and for every new one", "jaxlint completion bash >> ~/.bash_completion"),),
+}
+
+
 class _Parser(argparse.ArgumentParser):
     """argparse with one line instead of the usage text for a wrong argument."""
 
@@ -65,6 +84,8 @@ def _run(argv: Sequence[str]) -> int:
             return commands.clean(arguments.paths)
         case "doctor":
             return commands.doctor(arguments.python)
+        case "completion":
+            return commands.completion(_parser(), arguments.shell)
         case "merge":
             return commands.merge(arguments.reports, arguments.output_file)
         case "server":
@@ -104,8 +125,15 @@ def _parser() -> argparse.ArgumentParser:
     merge.add_argument("--output-file", type=Path, metavar="FILE", help="write the report there")
     server = commands.add_parser("server", help="serve an editor: the language server protocol", allow_abbrev=False)
     server.add_argument("--stdio", action="store_true", help="over standard input and output, as always")
+    completion = commands.add_parser("completion", help="print a script for the shell's Tab key", allow_abbrev=False)
+    completion.add_argument("shell", choices=("bash", "zsh", "tcsh"))
     doctor = commands.add_parser("doctor", help="say which guard backends can serve here", allow_abbrev=False)
     doctor.add_argument("--python", default="", help="the interpreter to ask (default: as for --confirm)")
+    for name, examples in EXAMPLES.items():
+        command = commands.choices[name]
+        command.formatter_class = argparse.RawDescriptionHelpFormatter
+        width = max(len(what) for what, _ in examples)
+        command.epilog = "examples:\n" + "".join(f"  {what:<{width}}  {call}\n" for what, call in examples)
     return parser
 
 

@@ -6,6 +6,7 @@ Standard output carries findings (or what was asked for) and nothing else; every
 import json
 import os
 import sys
+from argparse import ArgumentParser
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -239,6 +240,23 @@ def server() -> int:
             raise
         raise UserError(f"the server needs {error.name}: install jaxlint with the extra `lsp`") from None
     serve()
+    return CLEAN
+
+
+def completion(parser: ArgumentParser, shell: str) -> int:
+    """Prints the script that lets a shell complete arguments."""
+    from jaxlint.completion import script
+
+    pages = load_rules()
+    codes = tuple(page.code for page in pages)
+    families = tuple(sorted({code[:3] for code in codes}))
+    words = {
+        "CODE": (*codes, *(page.name for page in pages)),
+        "CODES": (*families, *codes, choices.ALL),
+        "FORMAT[=FILE]": choices.FORMATS,
+        "LEVEL": choices.LEVELS,
+    }
+    _print(script(parser, shell, words))
     return CLEAN
 
 

@@ -20,7 +20,7 @@ NAMES = (OWN_FILE, SHARED_FILE, ".gitignore")
 # Milliseconds until a configuration above the watched folders is looked at.
 PATIENCE = 1000
 CLEAR = "\x1b[2J\x1b[H"
-WRONG = 2
+WRONG, INTERRUPTED = 2, 130
 
 
 class _Held(io.StringIO):
@@ -53,7 +53,7 @@ def watch(check: Callable[[], int], paths: Sequence[str]) -> int:
     for root in roots:
         if not root.exists():
             raise UserError(f"{root}: no such file or folder")
-    last = _Outcome("", "", 0)
+    last: _Outcome | None = None
     # Watching begins with the first turn of the loop: what changed before that is seen by checking again then.
     configurations: dict[Path, int] | None = None
     changes: Iterator[object] = watchfiles.watch(
@@ -64,15 +64,17 @@ def watch(check: Callable[[], int], paths: Sequence[str]) -> int:
         raise_interrupt=True,
     )
     try:
-        last = _shown(_outcome(check), None)
-        for changed in changes:
-            stamps = _stamps(roots)
-            if changed or stamps != configurations:
-                configurations = stamps
-                last = _shown(_outcome(check), last)
+        while True:
+            before, last = last, _outcome(check)
+            if last != before:
+                _show(last)
+            for changed in changes:
+                stamps = _stamps(roots)
+                if changed or stamps != configurations:
+                    configurations = stamps
+                    break
     except KeyboardInterrupt:
-        pass
-    return last.status
+        return last.status if last is not None else INTERRUPTED
 
 
 def _outcome(check: Callable[[], int]) -> _Outcome:
@@ -86,14 +88,12 @@ def _outcome(check: Callable[[], int]) -> _Outcome:
     return _Outcome(out.getvalue(), err.getvalue(), status)
 
 
-def _shown(outcome: _Outcome, last: _Outcome | None) -> _Outcome:
-    if outcome != last:
-        if sys.stdout.isatty():
-            sys.stdout.write(CLEAR)
-        for stream, text in ((sys.stdout, outcome.out), (sys.stderr, outcome.err)):
-            stream.write(text)
-            stream.flush()
-    return outcome
+def _show(outcome: _Outcome) -> None:
+    if sys.stdout.isatty():
+        sys.stdout.write(CLEAR)
+    for stream, text in ((sys.stdout, outcome.out), (sys.stderr, outcome.err)):
+        stream.write(text)
+        stream.flush()
 
 
 def _watched(path: Path) -> Path:

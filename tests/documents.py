@@ -87,7 +87,8 @@ def lines_to_parse(block: Block) -> Iterator[list[str]]:
     """The words of each call of jaxlint that a block of shell lines or a workflow holds, up to a pipe."""
     for line in block.text.splitlines():
         called = re.search(
-            r"(?:^|^\s*- run: |^\s*- |\|.*?)\bjaxlint ((?:check|run|merge|rule|rules|server|doctor|clean)\b.*)$", line
+            r"(?:^|^\s*- run: |^\s*- |\|.*?)\bjaxlint ((?:check|run|merge|rule|rules|server|doctor|clean|completion)\b.*)$",
+            line,
         )
         if called:
-            yield shlex.split(called[1].split(" | ")[0], comments=True)
+            yield shlex.split(re.split(r" \| | >> ", called[1])[0], comments=True)

@@ -4,6 +4,7 @@ import io
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -271,6 +272,18 @@ class TestWrongRequests:
 
     def test_options_are_not_abbreviated(self, jaxlint: Runner) -> None:
         assert "unrecognized arguments: --sel" in jaxlint.error("check", "--sel", "JT1")
+
+
+class TestHelp:
+    @pytest.mark.parametrize("command", cli.EXAMPLES)
+    def test_shows_examples_that_are_understood(self, jaxlint: Runner, command: str) -> None:
+        status, out, _ = jaxlint(command, "--help")
+        assert status == 0
+        for what, call in cli.EXAMPLES[command]:
+            assert re.search(rf"^  {re.escape(what)} +{re.escape(call)}$", out, re.MULTILINE)
+            words = shlex.split(call.partition(" >> ")[0])
+            assert words[:2] == ["jaxlint", command]
+            cli._parser().parse_args(words[1:])
 
 
 class TestSelection:

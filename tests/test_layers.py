@@ -16,7 +16,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("__main__",),
     ("cli",),
     ("commands",),
-    ("server", "watching"),
+    ("server", "watching", "completion"),
     ("check", "fix", "confirm", "trace", "report"),
     ("inputs", "selection", "cache"),
     ("settings",),
