@@ -17,6 +17,10 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGES = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md")))
 ELLIPSIS = "…"
 _FENCE = re.compile(r"^([ ]*)(`{3,})([\w-]*)(?:[ ]+title=\"([^\"]+)\")?[ ]*$")
+_CALL = re.compile(
+    r"(?:^|^\s*- run: |^\s*- |\|.*?)\bjaxlint "
+    r"((?:check|run|merge|rule|rules|server|doctor|clean|completion)\b.*)$"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +90,6 @@ def agrees(shown: tuple[str, ...], printed: list[str]) -> bool:
 def lines_to_parse(block: Block) -> Iterator[list[str]]:
     """The words of each call of jaxlint that a block of shell lines or a workflow holds, up to a pipe."""
     for line in block.text.splitlines():
-        called = re.search(
-            r"(?:^|^\s*- run: |^\s*- |\|.*?)\bjaxlint ((?:check|run|merge|rule|rules|server|doctor|clean|completion)\b.*)$",
-            line,
-        )
+        called = _CALL.search(line)
         if called:
             yield shlex.split(re.split(r" \| | >> ", called[1])[0], comments=True)

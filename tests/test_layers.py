@@ -132,6 +132,14 @@ def test_a_check_loads_neither_jax_nor_numpy(tmp_path: Path) -> None:
     assert names.isdisjoint({"jax", "jaxlib", "numpy"})
 
 
+def test_a_check_loads_nothing_of_what_other_commands_need(tmp_path: Path) -> None:
+    (tmp_path / "page.py").write_text("import jax\nprint(jax.numpy.ones(3))\n")
+    code = f"import os, jaxlint.cli\nos.chdir({str(tmp_path)!r})\njaxlint.cli.main(['check', '-q', '.'])"
+    names = loaded(code, PACKAGE.parent)
+    assert "libcst" in names
+    assert names.isdisjoint({"pygls", "lsprotocol", "cattrs", "watchfiles", "shtab", "mkdocs", "asyncio"})
+
+
 def test_the_version_loads_no_syntax_tree() -> None:
     code = "import jaxlint.cli\ntry:\n    jaxlint.cli.main(['--version'])\nexcept SystemExit:\n    pass"
     assert "libcst" not in loaded(code, PACKAGE.parent)
