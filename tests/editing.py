@@ -24,6 +24,7 @@ class Editor:
         self.versions: dict[str, int | None] = {}
         self.said: list[str] = []
         self.registered: list[types.Registration] = []
+        self.process = 0
         self._arrived = asyncio.Condition()
 
         for method, answer in (
@@ -115,6 +116,8 @@ async def editor(folder: Path, encodings: list[str] | None = None) -> AsyncItera
     await client.start_io(
         sys.executable, "-m", "jaxlint", "server", "--stdio", env={**os.environ, "PYTHONPATH": str(ROOT)}
     )
+    assert client._server is not None
+    made.process = client._server.pid
     offered = [types.PositionEncodingKind(encoding) for encoding in encodings or ()]
     general = types.GeneralClientCapabilities(position_encodings=offered or None)
     watching = types.DidChangeWatchedFilesClientCapabilities(dynamic_registration=True)
