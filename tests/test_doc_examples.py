@@ -1,5 +1,6 @@
 """What the documentation shows is so: programs run, commands print what stands below them, files are of their form."""
 
+import ast
 import json
 import shutil
 import subprocess
@@ -82,6 +83,11 @@ def test_every_call_of_jaxlint_is_one_that_it_understands(page: Path, block: Blo
     for words in (*lines_to_parse(block), *(list(command.words[1:]) for command in session(block))):
         if words:
             cli._parser().parse_args(words)
+
+
+@pytest.mark.parametrize(("page", "block"), of_language("python"), ids=names(of_language("python")))
+def test_files_of_the_documentation_can_be_parsed(page: Path, block: Block) -> None:
+    assert ast.parse(block.text).body
 
 
 def test_a_wrong_call_is_seen() -> None:
