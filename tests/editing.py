@@ -113,9 +113,9 @@ async def editor(folder: Path, encodings: list[str] | None = None) -> AsyncItera
     """An editor in which a folder is open; `encodings` are the ways to count columns that it offers."""
     made = Editor()
     client = made.client
-    await client.start_io(
-        sys.executable, "-m", "jaxlint", "server", "--stdio", env={**os.environ, "PYTHONPATH": str(ROOT)}
-    )
+    path = os.pathsep.join((str(ROOT), os.environ.get("PYTHONPATH", "")))
+    environment = {**os.environ, "PYTHONPATH": path}
+    await client.start_io(sys.executable, "-m", "jaxlint", "server", "--stdio", env=environment)
     assert client._server is not None
     made.process = client._server.pid
     offered = [types.PositionEncodingKind(encoding) for encoding in encodings or ()]

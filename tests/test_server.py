@@ -249,6 +249,36 @@ def test_an_action_ignores_the_finding(folder: Path) -> None:
     session(folder, script)
 
 
+def test_a_bug_of_ours_is_told_and_the_session_goes_on(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """A module that is loaded before jaxlint breaks the check of one text alone."""
+    path, broken = folder / "train.py", tmp_path_factory.mktemp("broken")
+    (broken / "sitecustomize.py").write_text(
+        "from jaxlint.server import projects\n"
+        "check = projects.Projects.check\n"
+        "def once_broken(self, location, texts):\n"
+        "    if 'boom' in texts[location]:\n"
+        "        raise ZeroDivisionError('oops')\n"
+        "    return check(self, location, texts)\n"
+        "projects.Projects.check = once_broken\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", str(broken))
+
+    async def script(opened: Editor) -> None:
+        opened.open(path, BAD)
+        await opened.diagnostics(path)
+        opened.type(path, f"# boom\n{BAD}", 2)
+        told = await opened.message()
+        assert "bug in jaxlint" in told
+        assert "ZeroDivisionError: oops" in told
+        assert await opened.actions(path, 10, 10) == []
+        opened.type(path, BAD, 3)
+        assert codes(await opened.diagnostics(path, 3)) == ["JT101"]
+
+    session(folder, script)
+
+
 def test_without_the_extra_the_command_says_so(tmp_path: Path) -> None:
     code = "import sys\nsys.modules['pygls'] = None\nfrom jaxlint import cli\nsys.exit(cli.main(['server']))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

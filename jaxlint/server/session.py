@@ -63,7 +63,9 @@ class Session:
         """A document by its present text, as soon as that is checked; None for one that is not checked."""
         async with self._changed:
             await self._changed.wait_for(lambda: uri not in self._waiting and uri != self._checking)
-            return self._documents.get(uri)
+        found, now = self._documents.get(uri), self._server.workspace.text_documents.get(uri)
+        # Where a check failed, what is known is about an older text, and an edit made of it would spoil this one.
+        return found if found and now and found.checked.source.text == now.source else None
 
     async def work(self) -> None:
         """Checks what waits, for ever."""
@@ -75,7 +77,10 @@ class Session:
                 if not self._waiting:
                     continue
                 self._checking, _ = self._waiting.popitem()
-            await self._check(self._checking)
+            try:
+                await self._check(self._checking)
+            except Exception:  # noqa: BLE001  # whatever comes here is a bug of ours, and must not end the session
+                self._log(f"this is a bug in jaxlint, please report it:\n{traceback.format_exc()}")
             async with self._changed:
                 self._checking = None
                 self._changed.notify_all()
@@ -90,13 +95,9 @@ class Session:
             for uri, document in open_now.items()
             if (location := _location(uri, document.language_id)) is not None
         }
-        try:
-            document, found = await asyncio.get_running_loop().run_in_executor(
-                self._pool, partial(on_a_deep_stack, partial(self._answer, uri, texts))
-            )
-        except Exception:  # noqa: BLE001  # whatever comes here is a bug of ours, and must not end the session
-            self._log(f"this is a bug in jaxlint, please report it:\n{traceback.format_exc()}")
-            return
+        document, found = await asyncio.get_running_loop().run_in_executor(
+            self._pool, partial(on_a_deep_stack, partial(self._answer, uri, texts))
+        )
         if uri in self._waiting or uri not in self._server.workspace.text_documents:
             return
         self._documents[uri] = document
