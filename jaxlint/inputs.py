@@ -25,11 +25,18 @@ if TYPE_CHECKING:
 
 
 class Inputs:
-    """The files by the path under which each is shown. `given` holds the bytes or the text of those that are not to be
-    read from their files; `trees` keeps what was parsed for the next inputs."""
+    """The files by the path under which each is shown. `given` holds the bytes of those that are no files, `texts` what
+    an editor has of others; `trees` keeps what was parsed for the next inputs."""
 
-    def __init__(self, given: Mapping[str, bytes | str] | None = None, trees: "Trees | None" = None) -> None:
+    def __init__(
+        self,
+        given: Mapping[str, bytes] | None = None,
+        *,
+        texts: Mapping[str, str] | None = None,
+        trees: "Trees | None" = None,
+    ) -> None:
         self.given = dict(given or {})
+        self.texts = texts or {}
         self.trees = trees
         self.files: dict[str, SourceFile] = {}
         self.beside: dict[str, SourceFile] = {}
@@ -114,10 +121,10 @@ class Inputs:
 
     def read(self, path: str) -> SourceText:
         """The text of a file; of a notebook the program that its cells make."""
+        if path in self.texts:
+            return checked_source(SourceText(path, self.texts[path]))
         data = self.given.get(path)
         file = self.files.get(path) or self.beside[path]
-        if isinstance(data, str):
-            return checked_source(SourceText(path, data))
         if data is None:
             data = read_bytes(file.location, path)
         if not file.notebook:

@@ -156,7 +156,7 @@ def test_a_fix_is_carried() -> None:
     results = json.loads(render(RICH, CONTEXT))["runs"][0]["results"]
     (fixed,) = [result for result in results if "fixes" in result]
     (fix,) = fixed["fixes"]
-    assert fix["description"] == {"text": "move it out of the loop"}
+    assert fix["description"] == {"text": "move it out of the loop (unsafe)"}
     (change,) = fix["artifactChanges"]
     assert change["artifactLocation"] == fixed["locations"][0]["physicalLocation"]["artifactLocation"]
     assert change["replacements"] == [

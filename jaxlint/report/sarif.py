@@ -123,7 +123,7 @@ def _fix(fix: Fix, path: str) -> Mapping[str, object]:
         for edit in fix.edits
     ]
     return {
-        "description": {"text": fix.description},
+        "description": {"text": fix.description if fix.safe else f"{fix.description} (unsafe)"},
         "artifactChanges": [{"artifactLocation": _artifact(path), "replacements": replacements}],
     }
 

@@ -47,7 +47,8 @@ class Projects:
         root = project_folder(location)
         file = SourceFile(shown_path(location, root), location)
         source = SourceText(file.path, texts[location])
-        inputs = Inputs({shown_path(path, root): text for path, text in texts.items()}, self._trees)
+        shown = {shown_path(path, root): text for path, text in texts.items()}
+        inputs = Inputs(texts=shown, trees=self._trees)
         try:
             settings = replace(choices.resolve(Flags(), self.rules, location.parent), force_exclude=True)
             report = check_file(settings, file, inputs, rules=self.rules, beside=self._project(settings, root))
