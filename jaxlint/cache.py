@@ -33,8 +33,18 @@ class Cache:
     def __init__(self, settings: Settings, rules: Mapping[str, Rule]) -> None:
         base = settings.config.parent if settings.config is not None else Path.cwd()
         self.folder = base / settings.cache_dir
-        # How a report is printed and confirmed changes nothing of what is found.
-        of_findings = replace(settings, output_format="", cache_dir="", config=None, confirm=Confirm())
+        # What becomes of a report changes nothing of what is found.
+        of_findings = replace(
+            settings,
+            output_format="",
+            cache_dir="",
+            config=None,
+            confirm=Confirm(),
+            fixable=(),
+            unfixable=(),
+            unsafe_fixes=False,
+            baseline=None,
+        )
         self.fixed = repr((__version__, sys.version_info[:2], sorted(_own_files()), of_findings, sorted(rules)))
 
     def name(self, files: Iterable[tuple[str, SourceFile]]) -> str | None:
@@ -121,5 +131,6 @@ def _finding(data: Mapping[str, Any]) -> Finding:
             "fix": fix and Fix(**{**fix, "edits": tuple(Edit(**edit) for edit in fix["edits"])}),
             "verdict": None,
             "operation": data["operation"] and Operation(data["operation"]),
+            "operands": (),
         }
     )

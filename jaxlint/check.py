@@ -5,11 +5,13 @@ One bad file never hides the rest: what cannot be read or parsed becomes an erro
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jaxlint.cache import Cache
 from jaxlint.findings import FileError, Finding, Report
+from jaxlint.fixes.propose import with_fixes
 from jaxlint.inputs import Inputs
 from jaxlint.rulebook import Rule, judge, load_rules
 from jaxlint.selection import anchored, common_root, enabled, file_ignores, matcher, wanted
@@ -173,12 +175,13 @@ def _check(
     judged = _unsuppressed(judge(pages.values(), analysis.sites if analysis else ()), inputs)
     ignores = file_ignores(settings.per_file_ignores)
     findings = [
-        inputs.in_cells(finding)
+        finding
         for finding in (*judged, *_own_findings(pages, in_force, inputs))
         if finding.code in in_force
         and wanted(settings, finding)
         and not ignores(inputs.files[finding.span.path].location, finding.code)
     ]
+    findings = [inputs.in_cells(finding) for finding in _repairable(findings, pages, inputs)]
     findings.sort(key=lambda finding: finding.order)
     errors = [*found.errors, *inputs.errors]
     errors.sort(key=lambda error: (error.path, error.cell or 0, error.line or 0, error.column or 0))
@@ -238,6 +241,17 @@ def _models(settings: Settings) -> "Models":
         _READ_MODELS.clear()
         _READ_MODELS[key] = known
     return known
+
+
+def _repairable(findings: Iterable[Finding], rules: Mapping[str, Rule], inputs: Inputs) -> Iterator[Finding]:
+    """The findings, with the fixes of those that their pages know a remedy for."""
+    by_path: dict[str, list[Finding]] = {}
+    for finding in findings:
+        by_path.setdefault(finding.span.path, []).append(finding)
+    for path, found in by_path.items():
+        source = inputs.source(path)
+        made = with_fixes(found, lambda finding: rules[finding.code].remedy(finding), source) if source else found
+        yield from (replace(finding, operands=()) for finding in made)
 
 
 def _unsuppressed(findings: Iterable[Finding], inputs: Inputs) -> list[Finding]:

@@ -155,6 +155,17 @@ def _add_check(parser: argparse.ArgumentParser) -> None:
     files.add_argument("--isolated", action="store_true", help="read no configuration file")
     files.add_argument("--watch", action="store_true", help="check again whenever a file changes, until Ctrl-C")
     files.add_argument("--no-cache", action="store_true", help="neither read nor keep reports")
+    fixes = parser.add_argument_group("fix", "with --confirm a fix stays only where the repeated run proves it")
+    fixes.add_argument("--fix", action="store_true", help="make the safe fixes, then report what is left")
+    fixes.add_argument("--unsafe-fixes", action=argparse.BooleanOptionalAction, help="make the other fixes too")
+    fixes.add_argument("--fix-only", action="store_true", help="make the fixes and report nothing else")
+    fixes.add_argument("--diff", action="store_true", help="show what --fix would change, and change nothing")
+    fixes.add_argument("--fixable", action="append", metavar="CODES", help="the rules that may be fixed (default: all)")
+    fixes.add_argument("--unfixable", action="append", metavar="CODES", help="rules whose findings are left alone")
+    known = parser.add_argument_group("known findings")
+    known.add_argument("--baseline", type=Path, metavar="FILE", help="report only what is not in this file")
+    known.add_argument("--write-baseline", type=Path, metavar="FILE", help="write all findings there as known")
+    known.add_argument("--add-ignore", metavar="REASON", help="write `# jaxlint: ignore[CODE] REASON` to each finding")
     confirm = parser.add_argument_group("confirm")
     confirm.add_argument("--confirm", action="store_true", help="execute the findings under JAX's transfer guard")
     confirm.add_argument("--run", action="append", metavar="COMMAND", help="what to run (default: the pytest suite)")
@@ -244,6 +255,10 @@ def _request(arguments: argparse.Namespace) -> Request:
         min_heat=arguments.min_heat,
         min_confidence=arguments.min_confidence,
         output_format=_printed_form(arguments.output_format or ()),
+        fixable=_items(arguments.fixable),
+        unfixable=_items(arguments.unfixable),
+        unsafe_fixes=arguments.unsafe_fixes,
+        baseline=arguments.baseline,
         run=tuple(arguments.run or ()),
         backend=arguments.backend,
         timeout=arguments.timeout,
@@ -267,6 +282,11 @@ def _request(arguments: argparse.Namespace) -> Request:
         confirm=arguments.confirm or arguments.confirmed_only,
         confirmed_only=arguments.confirmed_only,
         watch=arguments.watch,
+        fix=arguments.fix,
+        fix_only=arguments.fix_only,
+        diff=arguments.diff,
+        write_baseline=arguments.write_baseline,
+        add_ignore=arguments.add_ignore,
     )
 
 

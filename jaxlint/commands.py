@@ -12,24 +12,29 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from jaxlint import cache
+from jaxlint import baseline, cache
 from jaxlint import settings as choices
 from jaxlint.check import check_bytes, check_paths, find_files
 from jaxlint.configuration import nearest, shown
 from jaxlint.errors import UserError
-from jaxlint.findings import FileError, Report, Status
+from jaxlint.findings import FileError, Finding, Report, Status
+from jaxlint.fix.run import by_path, difference, fix, write_files
+from jaxlint.fixes.ignoring import with_ignores
 from jaxlint.inputs import Inputs
 from jaxlint.report import formats, run_compare, run_json, run_page, run_text, statistics
 from jaxlint.report.context import Context, escape, place
 from jaxlint.report.progress import Progress
 from jaxlint.report.verdicts import is_refuted
 from jaxlint.rulebook import Rule, load_rules
-from jaxlint.selection import enabled
+from jaxlint.selection import enabled, fixable
 from jaxlint.settings import Flags, Request, RunRequest, Settings
 from jaxlint.source.files import shown_path
+from jaxlint.source.text import SourceText, decode_source
 from jaxlint.transfers import Run, from_json
 
 if TYPE_CHECKING:
+    from jaxlint.confirm.run import Execution
+    from jaxlint.fix.proof import Withdrawn
     from jaxlint.source.trees import Trees
 
 CLEAN, FOUND, WRONG = 0, 1, 2
@@ -60,13 +65,146 @@ def check(request: Request, trees: "Trees | None" = None) -> int:
     for file in (request.output_file, *(output.file for output in request.outputs)):
         if file is not None and not file.absolute().parent.is_dir():
             raise UserError(f"{file}: cannot write the report: No such file or directory")
-    inputs = Inputs(trees=trees)
-    if stdin is None:
-        report = check_paths(settings, names, rules=rules, inputs=inputs, cached=not request.no_cache)
-    else:
-        report = check_bytes(settings, sys.stdin.buffer.read(), stdin, rules=rules, inputs=inputs)
+    given = {} if stdin is None else {shown_path(stdin, Path.cwd()): sys.stdin.buffer.read()}
+
+    def examine(inputs: Inputs) -> Report:
+        if stdin is not None:
+            return check_bytes(settings, inputs.given[shown_path(stdin, Path.cwd())], stdin, rules=rules, inputs=inputs)
+        cached = not request.no_cache and not inputs.given
+        return check_paths(settings, names, rules=rules, inputs=inputs, cached=cached)
+
+    if request.add_ignore is not None:
+        return _ignored(examine, request.add_ignore, rules, settings, request)
+    if request.fix or request.fix_only or request.diff:
+        return _fixed(examine, given, rules, settings, request)
+    inputs = Inputs(given, trees=trees)
+    report = examine(inputs)
     if request.confirm:
         report = _confirmed(report, rules, inputs, settings, request)
+    if request.write_baseline is not None:
+        return _write_baseline(report, inputs, request)
+    return _reported(report, rules, inputs, settings, request)
+
+
+def _fixed(
+    examine: Callable[[Inputs], Report],
+    given: Mapping[str, bytes],
+    rules: Mapping[str, Rule],
+    settings: Settings,
+    request: Request,
+) -> int:
+    """Makes the fixes, or shows them, and reports what is left."""
+
+    def wanted(finding: Finding) -> bool:
+        return fixable(settings, finding)
+
+    def known(inputs: Inputs) -> Report:
+        return _new(examine(inputs), rules, inputs, settings, quiet=True)
+
+    withdrawn: Sequence[Withdrawn] = ()
+    if request.confirm:
+        from jaxlint.fix.proof import prove
+
+        def execute(report: Report, inputs: Inputs) -> "Execution":
+            return _executed(report, rules, inputs, settings, request, keeps_output=True)
+
+        fixed, withdrawn = prove(known, execute, wanted)
+    else:
+        fixed = fix(known, wanted, given)
+    for entry in withdrawn:
+        span = entry.finding.span
+        where = place(span.path, span.line, span.column, span.cell)
+        _say(f"{where}: {entry.finding.code} not fixed: {escape(entry.reason)}")
+    if request.diff:
+        errors = fixed.errors
+        _print("".join(map(difference, fixed.files)))
+    else:
+        errors = [*fixed.errors, *write_files(fixed.files)]
+    if given and not request.diff:
+        after = {file.path: file.after for file in fixed.files}
+        for name, data in given.items():
+            _print(decode_source(after.get(name, data), name).text)
+    if not request.quiet:
+        would = "would be " if request.diff else ""
+        _say(f"{_count(len(fixed.repaired), 'finding')} {would}fixed in {_count(len(fixed.files), 'file')}")
+    report = replace(fixed.report, errors=(*fixed.report.errors, *errors))
+    if request.diff or request.fix_only or given:
+        for error in report.errors:
+            _say(_error_line(error))
+        left = bool(fixed.files) if request.diff else bool(given and report.findings and not request.fix_only)
+        return WRONG if report.errors else FOUND if left and not request.exit_zero else CLEAN
+    inputs = Inputs() if fixed.files else fixed.inputs
+    inputs.add(tuple(fixed.inputs.files.values()))
+    return _reported(report, rules, inputs, settings, request)
+
+
+def _ignored(
+    examine: Callable[[Inputs], Report], reason: str, rules: Mapping[str, Rule], settings: Settings, request: Request
+) -> int:
+    """Writes a comment to each finding, and reports those that can have none."""
+    reason = " ".join(reason.split())
+    if not reason:
+        raise UserError("--add-ignore needs the reason: what shall stand behind the comment?")
+
+    def with_comments(inputs: Inputs) -> Report:
+        report = _new(examine(inputs), rules, inputs, settings, quiet=True)
+        made = [
+            finding
+            for path, found in by_path(report.findings).items()
+            if (source := inputs.source(path)) is not None
+            for finding in _with_comments(found, source, inputs, reason)
+        ]
+        return replace(report, findings=tuple(made))
+
+    commented = fix(with_comments, lambda finding: finding.fix is not None, passes=1)
+    if request.diff:
+        _print("".join(map(difference, commented.files)))
+        return WRONG if commented.errors else FOUND if commented.files else CLEAN
+    errors = [*commented.errors, *write_files(commented.files)]
+    _say(f"{_count(len(commented.repaired), 'finding')} silenced in {_count(len(commented.files), 'file')}")
+    inputs = Inputs()
+    report = examine(inputs)
+    return _reported(replace(report, errors=(*report.errors, *errors)), rules, inputs, settings, request)
+
+
+def _with_comments(findings: Sequence[Finding], source: SourceText, inputs: Inputs, reason: str) -> list[Finding]:
+    in_text = [replace(finding, span=inputs.in_program(finding.span)) for finding in findings]
+    made = with_ignores(in_text, source, reason)
+    return [
+        replace(finding, fix=one.fix and inputs.in_cells_fix(finding.span.path, one.fix))
+        for finding, one in zip(findings, made, strict=True)
+    ]
+
+
+def _write_baseline(report: Report, inputs: Inputs, request: Request) -> int:
+    """Writes the findings as known ones."""
+    assert request.write_baseline is not None
+    findings = [finding for finding in report.findings if not is_refuted(finding)]
+    _write(baseline.render(findings, inputs, request.write_baseline), request.write_baseline)
+    for error in report.errors:
+        _say(_error_line(error))
+    if not request.quiet:
+        _say(f"{_count(len(findings), 'finding')} written to {request.write_baseline} as known")
+    return WRONG if report.errors else CLEAN
+
+
+def _new(report: Report, rules: Mapping[str, Rule], inputs: Inputs, settings: Settings, *, quiet: bool) -> Report:
+    """The report without the findings of the baseline; unless `quiet`, what is known and gone is told."""
+    if settings.baseline is None:
+        return report
+    in_force = enabled(settings, {code: rule.default for code, rule in rules.items()})
+    compared = baseline.compare(report.findings, inputs, settings.baseline, in_force)
+    if not quiet:
+        for known, count in compared.gone:
+            where = f"{known.path}{f' {known.function}' if known.function else ''}"
+            times = f" ({count} times)" if count > 1 else ""
+            _say(escape(f"{shown(settings.baseline)}: gone{times}: {known.code} in {where}: {known.text}"))
+    return replace(report, findings=compared.new)
+
+
+def _reported(report: Report, rules: Mapping[str, Rule], inputs: Inputs, settings: Settings, request: Request) -> int:
+    """Prints the report of what is not known, and gives the exit status."""
+    report = _new(report, rules, inputs, settings, quiet=request.quiet)
     color = request.output_file is None and _wants_color(request.color, sys.stdout)
     if request.statistics:
         text = statistics.render(report, settings.output_format)
@@ -83,8 +221,9 @@ def check(request: Request, trees: "Trees | None" = None) -> int:
 
 def _watched(request: Request, stdin: str | None) -> int:
     """Checks again and again, as files change."""
-    if stdin is not None or request.confirm:
-        raise UserError(f"--watch reads files alone: it goes with neither {STDIN} nor --confirm")
+    writes = request.fix or request.fix_only or request.diff or request.write_baseline or request.add_ignore
+    if stdin is not None or request.confirm or writes:
+        raise UserError(f"--watch reports on files and does nothing else: it goes with no {STDIN} and no other action")
     from jaxlint.source.trees import Trees
     from jaxlint.watching import watch
 
@@ -96,7 +235,26 @@ def _confirmed(
     report: Report, rules: Mapping[str, Rule], inputs: Inputs, settings: Settings, request: Request
 ) -> Report:
     """The report with verdicts: the refuted findings last, or the confirmed alone."""
-    from jaxlint.confirm.run import Request as Execution
+    executed = _executed(report, rules, inputs, settings, request)
+    findings = executed.report.findings
+    if request.confirmed_only and not settings.confirm.run and not any(f.verdict and f.verdict.runs for f in findings):
+        raise UserError("--confirmed-only: nothing was run: name a program by --run, for example 'python train.py'")
+    if request.confirmed_only:
+        findings = tuple(f for f in findings if f.verdict and f.verdict.status is Status.CONFIRMED)
+    return replace(executed.report, findings=tuple(sorted(findings, key=is_refuted)))
+
+
+def _executed(
+    report: Report,
+    rules: Mapping[str, Rule],
+    inputs: Inputs,
+    settings: Settings,
+    request: Request,
+    *,
+    keeps_output: bool = False,
+) -> "Execution":
+    """The findings executed; what is to be said of it is said."""
+    from jaxlint.confirm.run import Request as Executing
     from jaxlint.confirm.run import confirm
 
     progress = Progress(sys.stderr if not request.quiet and sys.stderr and sys.stderr.isatty() else None)
@@ -105,7 +263,7 @@ def _confirmed(
     executed = confirm(
         report,
         rules,
-        Execution(
+        Executing(
             choices=settings.confirm,
             folder=settings.config.absolute().parent if of_file and settings.config else Path.cwd(),
             place=f"{shown(settings.config)}: confirm.run" if of_file and settings.config else "--run",
@@ -114,18 +272,14 @@ def _confirmed(
             notebooks={path: notebook for path, notebook in inputs.programs().items() if path in locations},
             announce=lambda command: None if request.quiet else _say(f"running `{command}`"),
             progress=progress.show,
+            keeps_output=keeps_output,
         ),
     )
     progress.end()
     if not request.quiet:
         for remark in executed.remarks:
             _say(remark)
-    findings = executed.report.findings
-    if request.confirmed_only and not settings.confirm.run and not any(f.verdict and f.verdict.runs for f in findings):
-        raise UserError("--confirmed-only: nothing was run: name a program by --run, for example 'python train.py'")
-    if request.confirmed_only:
-        findings = tuple(f for f in findings if f.verdict and f.verdict.status is Status.CONFIRMED)
-    return replace(executed.report, findings=tuple(sorted(findings, key=is_refuted)))
+    return executed
 
 
 def run(request: RunRequest) -> int:

@@ -3,7 +3,7 @@
 import enum
 from dataclasses import dataclass, field
 
-from jaxlint.sites import Confidence, Heat, Note, Operation, Span
+from jaxlint.sites import Confidence, Heat, Note, Operand, Operation, Span
 
 
 class Direction(enum.StrEnum):
@@ -43,18 +43,21 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """A replacement of the text between two places (1-based, columns in characters, end exclusive) by `text`."""
+    """A replacement of the text between two places (1-based, columns in characters, end exclusive) by `text`; in a
+    notebook lines count within the cell. An insertion has no extent."""
 
     line: int
     column: int
     end_line: int
     end_column: int
     text: str
+    cell: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Fix:
-    """Edits that belong together; `safe` ones never change what the program computes."""
+    """Edits that belong together, in the finding's file; `safe` ones never change what the program computes or prints.
+    Findings that are repaired at once have the same fix."""
 
     description: str
     safe: bool
@@ -64,8 +67,8 @@ class Fix:
 @dataclass(frozen=True, slots=True)
 class Finding:
     """A rule's word on a site. `use` is what becomes of a fetched value (shown, decision, stored, host-compute,
-    round-trip) or None; `direction` is None for the JT0xx, JT4xx and JT5xx families; `operation` and `callee` are the
-    site's."""
+    round-trip) or None; `direction` is None for the JT0xx, JT4xx and JT5xx families; `operation`, `callee`
+    and `operands` are the site's; the last only until a fix was looked for."""
 
     span: Span
     code: str
@@ -80,6 +83,7 @@ class Finding:
     verdict: Verdict | None = None
     operation: Operation | None = None
     callee: str | None = None
+    operands: tuple[Operand, ...] = ()
 
     @property
     def order(self) -> tuple[str, int, int, int, str]:

@@ -12,8 +12,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jaxlint.errors import SourceError
-from jaxlint.findings import FileError, Finding
-from jaxlint.sites import Note
+from jaxlint.findings import FileError, Finding, Fix
+from jaxlint.sites import Note, Span
 from jaxlint.source.files import SourceFile
 from jaxlint.source.notebooks import Notebook, decode_notebook
 from jaxlint.source.suppressions import Suppressions, read_suppressions
@@ -62,7 +62,7 @@ class Inputs:
         named: dict[str, None] = {}
         imported: dict[str, set[str]] = {}
         for path in self.files:
-            source = self._source(path)
+            source = self.source(path)
             if source is None or self.suppressions[path].skip_file:
                 continue
             if word.search(source.text):
@@ -71,14 +71,14 @@ class Inputs:
                 imported[path] = _imported_names(source.text)
         _close_under_importers(named, imported)
         for path in imported:
-            source = self._source(path)
+            source = self.source(path)
             if path not in named and source is not None and not _python_reads(source.text):
                 self.load(path)
         return list(named)
 
     def load(self, path: str) -> "Program | None":
         """A file's syntax tree and heat comments; None where there is none, with the reason among the errors."""
-        source = self._source(path)
+        source = self.source(path)
         if source is None:
             return None
         from jaxlint.interp.program import SourceFile as Program
@@ -101,8 +101,8 @@ class Inputs:
             return
         self.errors.append(FileError(path, error.message, error.line, error.column))
 
-    def _source(self, path: str) -> SourceText | None:
-        """A file's text, read once; its comments are kept."""
+    def source(self, path: str) -> SourceText | None:
+        """A file's text, read once, and its comments with it; None where it can not be read or parsed."""
         if path not in self._sources:
             self._sources[path] = None
             try:
@@ -123,14 +123,16 @@ class Inputs:
         """The text of a file; of a notebook the program that its cells make."""
         if path in self.texts:
             return checked_source(SourceText(path, self.texts[path]))
-        data = self.given.get(path)
-        file = self.files.get(path) or self.beside[path]
-        if data is None:
-            data = read_bytes(file.location, path)
-        if not file.notebook:
+        data = self.bytes_of(path)
+        if not (self.files.get(path) or self.beside[path]).notebook:
             return decode_source(data, path)
         notebook = self.notebooks[path] = decode_notebook(data, path)
         return notebook.source
+
+    def bytes_of(self, path: str) -> bytes:
+        """The bytes of a file. Whatever is wrong with it is a SourceError."""
+        data = self.given.get(path)
+        return read_bytes((self.files.get(path) or self.beside[path]).location, path) if data is None else data
 
     def programs(self) -> Mapping[str, Notebook]:
         """The programs of those files that are notebooks and can be read."""
@@ -144,7 +146,18 @@ class Inputs:
         """A finding as the report shows it: in a notebook, lines count within the cell."""
         notebook = self.notebooks.get(finding.span.path)
         span = finding.span if notebook is None else notebook.in_cell(finding.span)
-        return replace(finding, span=span, notes=tuple(map(self._note_in_cell, finding.notes)))
+        fix = finding.fix and self.in_cells_fix(finding.span.path, finding.fix)
+        return replace(finding, span=span, notes=tuple(map(self._note_in_cell, finding.notes)), fix=fix)
+
+    def in_cells_fix(self, path: str, fix: Fix) -> Fix:
+        """A fix of what was checked as one of the file: in a notebook, of its cells."""
+        notebook = self.notebooks.get(path)
+        return fix if notebook is None else replace(fix, edits=tuple(map(notebook.edit_in_cell, fix.edits)))
+
+    def in_program(self, span: Span) -> Span:
+        """A span as the report has it, as one of the text that was checked: the other way round."""
+        notebook = self.notebooks.get(span.path)
+        return span if notebook is None else notebook.in_program(span)
 
     def _note_in_cell(self, note: Note) -> Note:
         notebook = self.notebooks.get(note.path)

@@ -4,6 +4,7 @@ A page is a title (``# JT104 scalar-conversion``), one toml block, prose, and on
 and ``## Good``. This module knows pages, sites and findings; it never sees a syntax tree and never imports jax.
 """
 
+import enum
 import fnmatch
 import functools
 import re
@@ -40,8 +41,9 @@ SHORT_NAMES = (("builtins.", ""), ("jax.numpy.", "jnp."), ("numpy.", "np."), ("m
 SHOWN_OPERANDS = 3
 
 _TITLE = re.compile(r"# (JT(\d)\d\d) ([a-z0-9]+(?:-[a-z0-9]+)*)")
-_KEYS = {"direction", "message", "default", "use", "syntax", "match", "proof"}
+_KEYS = {"direction", "message", "default", "use", "syntax", "match", "fix", "proof"}
 _MATCH_KEYS = {"operation", "operand", "callee", "heat", "message"}
+_FIX_KEYS = {"make", "operation", "callee", "safe"}
 _PROOF_KEYS = {"level", "devices", "needs", "raises", "backend"}
 
 
@@ -71,6 +73,45 @@ class Match:
         return not self.callees or _fits_callee(self.callees, site.callee)
 
 
+class Making(enum.StrEnum):
+    """What a fix makes of the source. A page names these values in its ``[[fix]]`` blocks."""
+
+    FETCH = "fetch"  # jax.device_get round each operand that is on the device
+    PUT = "put"  # jax.device_put round each operand that is one NumPy array
+    HOIST = "hoist"  # the same, before the loop where that is provably the same
+    DEBUG_PRINT = "debug-print"  # print(...) as jax.debug.print(...)
+
+    @property
+    def words(self) -> str:
+        """What it does, for the tables of the documentation."""
+        return _MAKINGS[self]
+
+
+_MAKINGS = {
+    Making.FETCH: "`jax.device_get` at the operand",
+    Making.PUT: "`jax.device_put` at the operand",
+    Making.HOIST: "`jax.device_put` before the loop, or at the operand",
+    Making.DEBUG_PRINT: "`jax.debug.print` for `print`",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Remedy:
+    """One ``[[fix]]`` block: what to make of a site of these operations and callees (any if empty). If `safe`, it may
+    be made unasked: the program computes and prints the same afterwards."""
+
+    make: Making
+    operations: tuple[Operation, ...] = ()
+    callees: tuple[str, ...] = ()
+    safe: bool = False
+
+    def fits(self, finding: Finding) -> bool:
+        """True if the block is about such a finding."""
+        if self.operations and finding.operation not in self.operations:
+            return False
+        return not self.callees or _fits_callee(self.callees, finding.callee)
+
+
 @dataclass(frozen=True, slots=True)
 class Proof:
     """How the tests prove a page: the guard's level, the number of devices, packages that the programs import, the
@@ -97,6 +138,7 @@ class Rule:
     use: str | None
     syntax: str
     matches: tuple[Match, ...]
+    remedies: tuple[Remedy, ...]
     summary: str
     prose: str
     bad: Example
@@ -113,6 +155,10 @@ class Rule:
     def marked(self) -> tuple[int, ...]:
         """The lines of the bad program that carry this rule's code."""
         return self.bad.lines(self.code)
+
+    def remedy(self, finding: Finding) -> Remedy | None:
+        """The first remedy that fits a finding of this rule."""
+        return next((remedy for remedy in self.remedies if remedy.fits(finding)), None)
 
 
 def load_rules() -> tuple[Rule, ...]:
@@ -187,6 +233,7 @@ def parse_page(text: str, path: str) -> Rule:
         use=table.word("use", USES, "") or None,
         syntax=table.text("syntax", "this operation"),
         matches=matches,
+        remedies=tuple(_remedy(block) for block in table.tables("fix")),
         summary=" ".join(prose.split("\n\n", 1)[0].split()),
         prose=prose,
         bad=example(lines, bad_at, good_at, path),
@@ -248,6 +295,7 @@ def _finding(rule: Rule, match: Match, site: Site) -> Finding:
         notes=site.notes,
         operation=site.operation,
         callee=site.callee,
+        operands=site.operands,
     )
 
 
@@ -298,6 +346,18 @@ def _match(table: Table) -> Match:
     message = _message(table) if "message" in table.values else ""
     chosen = tuple(Operation(name) for name in operations)
     return Match(chosen, kind, table.words("callee"), Heat[heat.upper()], message)
+
+
+def _remedy(table: Table) -> Remedy:
+    table.only(_FIX_KEYS)
+    make = table.word("make", tuple(Making), "")
+    if not make:
+        raise table.wrong("fix", f"a [[fix]] block must say what to make: one of {', '.join(Making)}")
+    for name in table.words("operation"):
+        if name not in tuple(Operation):
+            raise table.wrong("operation", f"unknown operation {name!r}; one of {', '.join(Operation)}")
+    operations = tuple(Operation(name) for name in table.words("operation"))
+    return Remedy(Making(make), operations, table.words("callee"), table.flag("safe"))
 
 
 def _proof(table: Table) -> Proof:

@@ -28,6 +28,13 @@ def wanted(settings: Settings, finding: Finding) -> bool:
     return hot and finding.confidence >= settings.min_confidence
 
 
+def fixable(settings: Settings, finding: Finding) -> bool:
+    """Whether a finding has a fix that may be made."""
+    if finding.fix is None or not (finding.fix.safe or settings.unsafe_fixes):
+        return False
+    return ignored(settings.fixable, finding.code) and not ignored(settings.unfixable, finding.code)
+
+
 def file_ignores(entries: Sequence[FileIgnores]) -> Callable[[Path, str], bool]:
     """A question: does the file at an absolute path ignore a code?"""
     questions = [(matcher([entry.pattern]), entry.selectors) for entry in entries]

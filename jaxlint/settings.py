@@ -114,6 +114,28 @@ KEYS = (
         '".jaxlint_cache"',
     ),
     Key(
+        "fixable",
+        "codes",
+        "The rules whose findings `--fix` may repair, in the form of `select`. Without this key: every rule that has a "
+        "fix.",
+        '["ALL"]',
+    ),
+    Key("unfixable", "codes", "Rules whose findings `--fix` leaves alone, whatever `fixable` says.", "[]"),
+    Key(
+        "unsafe-fixes",
+        "boolean",
+        "Make fixes too after which the program may print something else, or go on with a NumPy array in place of a "
+        "device array.",
+        "false",
+    ),
+    Key(
+        "baseline",
+        "string",
+        "A file of known findings that are not reported, written by `--write-baseline`: from the folder of the "
+        "configuration file.",
+        '""',
+    ),
+    Key(
         "models",
         "table",
         "What functions of your own libraries return, fetch and upload: `[tool.jaxlint.models.alias]`, "
@@ -174,6 +196,10 @@ class Settings:
     min_confidence: Confidence = Confidence.MEDIUM
     output_format: str = "text"
     cache_dir: str = ".jaxlint_cache"
+    fixable: tuple[str, ...] = (ALL,)
+    unfixable: tuple[str, ...] = ()
+    unsafe_fixes: bool = False
+    baseline: Path | None = None
     models: Mapping[str, object] = field(default_factory=dict)
     models_place: str = ""
     confirm: Confirm = Confirm()
@@ -195,6 +221,10 @@ class Flags:
     min_heat: str | None = None
     min_confidence: str | None = None
     output_format: str | None = None
+    fixable: tuple[str, ...] | None = None
+    unfixable: tuple[str, ...] | None = None
+    unsafe_fixes: bool | None = None
+    baseline: Path | None = None
     run: tuple[str, ...] = ()
     backend: str | None = None
     timeout: float | None = None
@@ -231,6 +261,11 @@ class Request:
     confirm: bool = False
     confirmed_only: bool = False
     watch: bool = False
+    fix: bool = False
+    fix_only: bool = False
+    diff: bool = False
+    write_baseline: Path | None = None
+    add_ignore: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,6 +318,10 @@ def _from_file(found: Configuration, codes: Sequence[str]) -> Settings:
         min_confidence=Confidence[top.choice("min-confidence", CONFIDENCES, "medium").upper()],
         output_format=top.choice("output-format", FORMATS, "text"),
         cache_dir=top.string("cache-dir", ".jaxlint_cache"),
+        fixable=(ALL,) if (fixable := _selectors(top, "fixable", codes)) is None else fixable,
+        unfixable=_selectors(top, "unfixable", codes) or (),
+        unsafe_fixes=top.boolean("unsafe-fixes", False),
+        baseline=base / baseline if (baseline := top.string("baseline", "")) else None,
         models=models.values,
         models_place=found.place(("models",)) if models.values else "",
         confirm=Confirm(
@@ -329,6 +368,10 @@ def _with_flags(settings: Settings, flags: Flags, codes: Sequence[str]) -> Setti
         min_heat=Heat[flags.min_heat.upper()] if flags.min_heat else settings.min_heat,
         min_confidence=(Confidence[flags.min_confidence.upper()] if flags.min_confidence else settings.min_confidence),
         output_format=flags.output_format or settings.output_format,
+        fixable=settings.fixable if flags.fixable is None else _checked(flags.fixable, codes, "--fixable"),
+        unfixable=settings.unfixable if flags.unfixable is None else _checked(flags.unfixable, codes, "--unfixable"),
+        unsafe_fixes=settings.unsafe_fixes if flags.unsafe_fixes is None else flags.unsafe_fixes,
+        baseline=flags.baseline or settings.baseline,
         confirm=replace(
             settings.confirm,
             run=flags.run or settings.confirm.run,
@@ -372,6 +415,10 @@ def describe(settings: Settings, codes: Iterable[str]) -> str:
         "min-confidence": settings.min_confidence.name.lower(),
         "output-format": settings.output_format,
         "cache-dir": settings.cache_dir,
+        "fixable": _listed(settings.fixable),
+        "unfixable": _listed(settings.unfixable),
+        "unsafe-fixes": str(settings.unsafe_fixes).lower(),
+        "baseline": shown(settings.baseline) if settings.baseline else "none",
         "models": _listed(
             f"{len(block)} {name}" for name, block in settings.models.items() if isinstance(block, Sized)
         ),

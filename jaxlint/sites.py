@@ -108,10 +108,14 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """An operand of a site: its possible places and the source text that names it (shortened, one line)."""
+    """An operand of a site: its possible places, the source text that names it (shortened, one line), and where its
+    expression stands, without parentheses around it (None where it stands nowhere in the file). `whole` where the
+    expression gives the array itself, and no container that holds it."""
 
     kind: Kind
     text: str
+    span: Span | None = None
+    whole: bool = False
 
 
 @dataclass(frozen=True, slots=True)

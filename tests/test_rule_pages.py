@@ -2,22 +2,14 @@
 the marked lines (or these raise the named error of ``jax.errors``), and in each Good program nothing at all."""
 
 import functools
-import importlib.util
-import json
-import os
-import subprocess
-import sys
 from collections.abc import Mapping
-from pathlib import Path
-from typing import TypedDict
 
 import pytest
 
 from jaxlint.pages import Example
 from jaxlint.rulebook import Rule, load_rules
+from page_runs import Seen, probe, runnable
 
-ROOT = Path(__file__).resolve().parent.parent
-PROBE = Path(__file__).with_name("page_probe.py")
 PRINTS = "# prints: "
 TRACER_WORDS = ("Traced<", "Tracer")
 RULES = {rule.code: rule for rule in load_rules()}
@@ -25,14 +17,6 @@ GUARDED = [rule.code for rule in RULES.values() if rule.direction is not None]
 RAISING = [rule.code for rule in RULES.values() if rule.proof.raises]
 PRINTING = [rule.code for rule in RULES.values() if rule.family == "4" and not rule.proof.raises]
 OBSERVED = [rule.code for rule in RULES.values() if rule.family == "5"]
-
-
-class Seen(TypedDict):
-    logged: dict[str, int]
-    refused: dict[str, int]
-    raised: list[tuple[int, str]]
-    printed: list[tuple[int, str]]
-    crash: str
 
 
 def way(rule: Rule) -> str:
@@ -50,32 +34,6 @@ def tasks(rule: Rule) -> list[dict[str, str]]:
         }
         for name, example in (("bad", rule.bad), ("good", rule.good))
     ]
-
-
-def probe(asked: list[dict[str, str]], backend: str, devices: int) -> Mapping[str, Seen]:
-    """What some programs did, all in one child process."""
-    environment = {key: value for key, value in os.environ.items() if not key.startswith(("JAX_", "XLA_"))}
-    environment |= {
-        "PYTHONPATH": str(ROOT),
-        "JAX_PLATFORMS": "cpu",
-        "XLA_FLAGS": f"--xla_force_host_platform_device_count={devices}",
-        "MPLBACKEND": "Agg",
-    }
-    done = subprocess.run(
-        [sys.executable, str(PROBE)],
-        input=json.dumps({"backend": backend, "tasks": asked}),
-        capture_output=True,
-        text=True,
-        env=environment,
-        timeout=300,
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
-    found: dict[str, Seen] = json.loads(done.stdout.splitlines()[-1])
-    return found
-
-
-def runnable(rule: Rule) -> bool:
-    return all(importlib.util.find_spec(package) for package in rule.proof.needs)
 
 
 @functools.cache

@@ -102,8 +102,11 @@ def test_a_page_is_a_rule() -> None:
         (
             page("colour = 1\n" + TOML),
             4,
-            "unknown key 'colour'; the keys here are default, direction, match, message, proof, ",
+            "unknown key 'colour'; the keys here are default, direction, fix, match, message, proof, ",
         ),
+        (page(TOML + '\n[[fix]]\nmake = "tea"\nsafe = true\n'), 14, "make = 'tea' must be one of fetch, put, hoist, "),
+        (page(TOML + "\n[[fix]]\nsafe = true\n"), 13, "a [[fix]] block must say what to make: one of fetch, "),
+        (page(TOML + '\n[[fix]]\nmake = "fetch"\n'), 4, "'safe' must be true or false"),
         (page("colour =\n"), 4, "the toml block is not valid: Invalid value"),
         (page(TOML.replace("device_to_host", "host")), 4, "direction = 'host' must be one of device_to_host, "),
         (page(TOML.replace("device_to_host", "host_to_device")), 4, 'JT104 must have direction = "device_to_host"'),

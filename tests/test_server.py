@@ -238,13 +238,31 @@ def test_an_action_ignores_the_finding(folder: Path) -> None:
     async def script(opened: Editor) -> None:
         opened.open(path, BAD)
         opened.type(path, "\n" + text, 2)
-        (action,) = await opened.actions(path, 10, 20)
-        assert action.title == "jaxlint: Ignore JT101 here"
+        (action,) = [a for a in await opened.actions(path, 10, 20) if "ignore" in a.title]
+        assert action.title == "jaxlint: ignore JT101 here"
         after = edited("\n" + text, action)
         assert after == "\n" + text.replace("# 🙂", "# 🙂  # jaxlint: ignore[JT101]")
         opened.type(path, after, 3)
         assert await opened.diagnostics(path, 3) == []
         assert await opened.actions(path, 0, 0) == []
+
+    session(folder, script)
+
+
+def test_an_action_repairs_the_finding(folder: Path) -> None:
+    path = folder / "train.py"
+    text = BAD.replace("        print(x)", "        print('🙂', x)")
+
+    async def script(opened: Editor) -> None:
+        opened.open(path, text)
+        action, silence = await opened.actions(path, 9, 10)
+        assert action.title == "jaxlint: make the fetch explicit: `jax.device_get(…)` (unsafe)"
+        assert "ignore" in silence.title
+        assert not action.is_preferred
+        after = edited(text, action)
+        assert after == text.replace("print('🙂', x)", "print('🙂', jax.device_get(x))")
+        opened.type(path, after, 2)
+        assert await opened.diagnostics(path, 2) == []
 
     session(folder, script)
 

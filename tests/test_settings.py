@@ -198,7 +198,7 @@ class TestWrongFiles:
                 "zzz = 1",
                 'jaxlint.toml:1: unknown key "zzz" in jaxlint.toml: the keys are select, ignore, extend-select, '
                 "per-file-ignores, exclude, extend-exclude, respect-gitignore, force-exclude, min-heat, "
-                "min-confidence, output-format, cache-dir, models, confirm",
+                "min-confidence, output-format, cache-dir, fixable, unfixable, unsafe-fixes, baseline, models, confirm",
             ),
             (
                 "[tool.jaxlint]\nselect = []",

@@ -152,20 +152,30 @@ def _has_jax(python: str) -> bool:
         return False
 
 
-def run(command: Command, plan: Path, log: Path, *, folder: Path, timeout: float, tick: Callable[[], None]) -> Ended:
-    """Runs a command to its end, its output appended to `log`; `timeout` is in seconds. `tick` is called ten times a
-    second. Its whole process group is gone when this returns, also when it raises."""
+def run(
+    command: Command,
+    plan: Path,
+    log: Path,
+    *,
+    folder: Path,
+    timeout: float,
+    tick: Callable[[], None],
+    printed: Path | None = None,
+) -> Ended:
+    """Runs a command to its end, its output appended to `log`, but for what it prints where `printed` is to hold that;
+    `timeout` is in seconds. `tick` is called ten times a second. Its whole process group is gone when this returns,
+    also when it raises."""
     environment = {**os.environ, **command.environment, VARIABLE: str(plan)}
     environment["PYTHONPATH"] = os.pathsep.join(filter(None, (str(SITE), environment.get("PYTHONPATH"))))
-    with log.open("ab") as output:
+    with log.open("ab") as output, (printed or log).open("ab") as standard:
         output.write(f"$ {command.shown}\n".encode())
         output.flush()
         try:
             process = subprocess.Popen(
                 command.words,
                 stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
+                stdout=standard,
+                stderr=output,
                 env=environment,
                 cwd=folder,
                 start_new_session=sys.platform != "win32",

@@ -35,7 +35,7 @@ class Request:
     """What is to be run: the choices, the folder to run in, where the commands were written, and whether all that they
     print is wanted. `locations` are the checked files by shown path, `notebooks` the programs of those that are
     notebooks. `announce` is told each command as it starts, `progress` the current command, the number of places with
-    an answer and that of all."""
+    an answer and that of all. If `keeps_output`, what the commands print is kept."""
 
     choices: Confirm
     folder: Path
@@ -45,14 +45,17 @@ class Request:
     notebooks: Mapping[str, Notebook]
     announce: Callable[[str], None]
     progress: Callable[[str, int, int], None]
+    keeps_output: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """A report with verdicts (and an error for each command that failed), and remarks for standard error."""
+    """A report with verdicts (and an error for each command that failed), and remarks for standard error. `outputs`
+    are what each command printed, where that was to be kept, and its exit status."""
 
     report: Report
     remarks: tuple[str, ...]
+    outputs: tuple[tuple[bytes, int], ...] = ()
 
 
 def confirm(report: Report, rules: Mapping[str, Rule], request: Request) -> Execution:
@@ -80,7 +83,7 @@ def confirm(report: Report, rules: Mapping[str, Rule], request: Request) -> Exec
                 raise
             findings = judged.findings
     judged = replace(judged, findings=findings, errors=(*judged.errors, *session.errors))
-    return Execution(judged, tuple(session.remarks))
+    return Execution(judged, tuple(session.remarks), tuple(session.outputs))
 
 
 @contextmanager
@@ -117,6 +120,7 @@ class _Run:
     answers: Answers
     log: Path
     records: Path
+    printed: Path | None
 
 
 @dataclass(slots=True)
@@ -129,6 +133,7 @@ class _Session:
     answers: Answers = field(default_factory=Answers)
     remarks: list[str] = field(default_factory=list)
     errors: list[FileError] = field(default_factory=list)
+    outputs: list[tuple[bytes, int]] = field(default_factory=list)
     number: int = 0
     decided: int = 0
     looked: float = 0.0
@@ -142,6 +147,7 @@ class _Session:
             self.remarks.append(f"`{command.shown}` crashed on the backend virtual: it was run again with sentinel")
             done = self._run(command, "sentinel")
         self.answers.read(done.records)
+        self.outputs.append((done.printed.read_bytes() if done.printed else b"", done.ended.status))
         raised = done.answers.crashed
         trouble = done.ended.trouble or (f"the program raised {raised}" if raised else "")
         if not trouble and done.ended.status:
@@ -183,10 +189,12 @@ class _Session:
         environment = {**command.environment}
         if self.request.choices.plugin:
             environment["JAXLINT_PLUGIN"] = str((self.request.folder / self.request.choices.plugin).absolute())
+        printed = self.temporary / f"printed-{self.number}.txt" if self.request.keeps_output else None
         ended = run(
             replace(command, environment=environment),
             plan,
             log,
+            printed=printed,
             folder=self.request.folder,
             timeout=self.request.choices.timeout,
             tick=lambda: self.request.progress(command.shown, self._decided(records), total),
@@ -196,7 +204,7 @@ class _Session:
         for left in records.glob("stderr-*"):
             with log.open("ab") as file, left.open("rb") as kept:
                 shutil.copyfileobj(kept, file)
-        return _Run(ended, answers, log, records)
+        return _Run(ended, answers, log, records, printed)
 
     def _decided(self, records: Path) -> int:
         """How many places have an answer by now; looked up once a second."""

@@ -15,6 +15,7 @@ from jaxlint.interp.values import Origin, Place
 from jaxlint.sites import Confidence, Heat, Note, Operand, Operation, Site, Span
 
 MAX_NOTES = 6
+MAX_OPERANDS = 8
 UPLOADS = {
     Operation.COMPILED_CALL, Operation.CONSTANT_CALL, Operation.UPLOAD, Operation.EAGER_CALL, Operation.MIXED,
     Operation.SCALAR_OPERAND, Operation.EXPLICIT_UPLOAD,
@@ -70,6 +71,7 @@ def sites(engine: Engine, positions: Positions) -> Iterable[Site]:
     for site, _ in chosen.values():
         nodes = wanted.setdefault(site.module.path, {})
         nodes[id(site.node)] = site.node
+        nodes.update((id(at), at) for _, at in site.operands[:MAX_OPERANDS] if at is not None)
         place = site.module.place(site.node)
         places = [origin.place for value, _at in site.operands[:1] for origin in _chain(value.origin)]
         if id(site.node) in flow.returns:
@@ -155,7 +157,15 @@ def _site(engine: Engine, raw: RawSite, heat: Heat, spans: Spans, flow: Flow) ->
     span = spans.get(id(raw.node))
     if span is None:
         return None
-    operands = tuple(Operand(v.kind, raw.module.text_of(at) if at is not None else "") for v, at in raw.operands[:8])
+    operands = tuple(
+        Operand(
+            value.kind,
+            "" if at is None else raw.module.text_of(at),
+            Span(raw.module.path, *spans[id(at)]) if id(at) in spans else None,
+            raw.whole,
+        )
+        for value, at in raw.operands[:MAX_OPERANDS]
+    )
     notes: list[Note | None] = []
     if raw.operands:
         chain = reversed(_chain(raw.operands[0][0].origin))

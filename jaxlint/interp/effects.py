@@ -29,6 +29,7 @@ def record(
     detail: str = "",
     pace: Pace | None = None,
     if_eager: bool = False,
+    whole: bool = False,
 ) -> None:
     """Note a site of this activation; the same site seen again keeps the surer reading."""
     if frame.activation.joined and (traced or confidence is not Confidence.HIGH):
@@ -57,6 +58,7 @@ def record(
         detail=detail,
         if_eager=if_eager,
         owner=owner,
+        whole=whole,
     )
 
 
@@ -171,6 +173,7 @@ def reading(
     device: list[tuple[Value, cst.CSTNode | None]] = []
     tracers: list[tuple[Value, cst.CSTNode | None]] = []
     fresh: list[tuple[Value, cst.CSTNode | None]] = []
+    whole = True
     for value, at in operands:
         if operation in _SHOWING and value.objects:
             value = _shown(frame, node, value)
@@ -191,6 +194,7 @@ def reading(
                     device.append((replace(leaf, kind=Kind.DEVICE), at))
             elif leaf.kind & Kind.DEVICE:
                 if derived or not is_fetched(frame, leaf.tokens):
+                    whole = whole and leaf is value
                     device.append((leaf, at))
                     fresh.append((leaf, at))
                 else:
@@ -206,7 +210,7 @@ def reading(
         if sure is not Confidence.LOW and operation in _NEEDS_VALUES:
             frame.activation.eager = True
         pace = Pace.ONCE if frame.staged else None
-        record(frame, node, operation, callee, device, confidence=sure, detail=detail, pace=pace)
+        record(frame, node, operation, callee, device, confidence=sure, detail=detail, pace=pace, whole=whole)
     return bool(tracers or device)
 
 
@@ -290,7 +294,7 @@ def upload(
     callee: str | None,
     operands: Operands,
     values: Iterable[Value],
-    given: Iterable[Value] = (),
+    given: Sequence[Value] = (),
 ) -> None:
     """The operation uploads its operands, whose host data `values` are; `given` are the arguments that hold it.
 
@@ -302,4 +306,5 @@ def upload(
     sure = max((sureness(v, HOST) for v in values), default=Confidence.LOW)
     if sure is Confidence.HIGH and any(_may_be_empty(frame, v) for v in given):
         sure = Confidence.MEDIUM
-    record(frame, node, operation, callee, operands, confidence=sure, if_eager=frame.mode is Mode.OPEN)
+    whole = all(value.kind.must_be(Kind.NUMPY) for value in given or values)
+    record(frame, node, operation, callee, operands, confidence=sure, if_eager=frame.mode is Mode.OPEN, whole=whole)

@@ -93,6 +93,7 @@ class RawSite:
     detail: str = ""
     if_eager: bool = False
     owner: Place | None = None
+    whole: bool = False
 
 
 @dataclass(slots=True, eq=False)

@@ -42,7 +42,8 @@ def upload_sites(call: Call, arguments: Sequence[Argument]) -> None:
         sure = max(Confidence.LOW if v.kind & ARRAY else effects.sureness(v, Kind.NUMPY) for v in found)
         constant_ = all(devices.invariant(frame, a.node) for a in hosts)
         operation = Operation.CONSTANT_CALL if constant_ else Operation.COMPILED_CALL
-        effects.record(frame, call.node, operation, callee_text(call), operands, confidence=sure)
+        whole = all(a.value.kind.must_be(Kind.NUMPY) for a in hosts)
+        effects.record(frame, call.node, operation, callee_text(call), operands, confidence=sure, whole=whole)
     elif scalars:
         operands = [(PYTHON, a.node) for a in scalars]
         effects.record(frame, call.node, Operation.SCALAR_OPERAND, callee_text(call), operands)

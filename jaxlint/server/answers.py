@@ -2,17 +2,17 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lsprotocol import types
 
-from jaxlint.findings import Edit, FileError, Finding
+from jaxlint.findings import FileError, Finding, Fix
+from jaxlint.fixes.ignoring import with_ignores
 from jaxlint.report.context import Severity, heat_word, severity
 from jaxlint.rulebook import Rule
 from jaxlint.server.places import Places
 from jaxlint.server.projects import Checked
-from jaxlint.source.ignoring import ignore
 
 SOURCE = "jaxlint"
 SEVERITIES = {
@@ -118,35 +118,28 @@ def actions(document: Document, wanted: types.Range) -> list[types.CodeAction]:
     first, last = document.places.place(wanted.start), document.places.place(wanted.end)
     found = [finding for finding in document.checked.report.findings if _touches(finding, first, last)]
     fixes = [
-        _action(document, finding, finding.fix.description, finding.fix.edits, preferred=finding.fix.safe)
+        _action(document, finding, finding.fix.description + ("" if finding.fix.safe else " (unsafe)"), finding.fix)
         for finding in found
         if finding.fix is not None
     ]
-    return fixes + [
-        _action(
-            document,
-            finding,
-            f"Ignore {finding.code} here",
-            (ignore(document.checked.source, finding.span, finding.code),),
-            preferred=False,
-        )
-        for finding in found
-        if not finding.code.startswith("JT0")
+    ignores = [
+        _action(document, finding, finding.fix.description, replace(finding.fix, safe=False))
+        for finding in with_ignores(found, document.checked.source, "")
+        if finding.fix is not None
     ]
+    return fixes + ignores
 
 
-def _action(
-    document: Document, finding: Finding, title: str, edits: tuple[Edit, ...], *, preferred: bool
-) -> types.CodeAction:
+def _action(document: Document, finding: Finding, title: str, fix: Fix) -> types.CodeAction:
     changes = [
         types.TextEdit(document.places.range(edit.line, edit.column, edit.end_line, edit.end_column), edit.text)
-        for edit in edits
+        for edit in fix.edits
     ]
     return types.CodeAction(
         title=f"jaxlint: {title}",
         kind=types.CodeActionKind.QuickFix,
         diagnostics=[_diagnostic(document, finding)],
-        is_preferred=preferred or None,
+        is_preferred=fix.safe or None,
         edit=types.WorkspaceEdit(changes={document.uri: changes}),
     )
 

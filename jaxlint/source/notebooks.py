@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from jaxlint.errors import SourceError
-from jaxlint.findings import FileError
+from jaxlint.findings import Edit, FileError
 from jaxlint.sites import Span
 from jaxlint.source.magics import to_python
 from jaxlint.source.text import LINE_END, SourceText, checked_source, read_bytes
@@ -42,6 +42,16 @@ class Notebook:
         """A span of the program as one of a cell."""
         cell, line = self.locate(span.line)
         return replace(span, line=line, end_line=span.end_line - span.line + line, cell=cell)
+
+    def in_program(self, span: Span) -> Span:
+        """A span of a cell as one of the program."""
+        down = next((cell.first_line - 1 for cell in self.cells if cell.number == span.cell), 0)
+        return replace(span, line=span.line + down, end_line=span.end_line + down, cell=None)
+
+    def edit_in_cell(self, edit: Edit) -> Edit:
+        """An edit of the program as one of a cell."""
+        cell, line = self.locate(edit.line)
+        return replace(edit, line=line, end_line=edit.end_line - edit.line + line, cell=cell)
 
 
 def read_notebook(location: Path, path: str | None = None) -> Notebook:

@@ -5,9 +5,10 @@ from collections.abc import Iterator
 import pytest
 
 from jaxlint.check import check_text
-from jaxlint.findings import Edit, Finding
+from jaxlint.findings import Finding
+from jaxlint.fixes.edits import apply
+from jaxlint.fixes.ignoring import with_ignores
 from jaxlint.rulebook import load_rules
-from jaxlint.source.ignoring import ignore
 from jaxlint.source.text import SourceText
 
 SELECT = ("ALL",)
@@ -43,11 +44,6 @@ STATEMENTS = (
 )
 
 
-def applied(source: SourceText, edit: Edit) -> str:
-    begin = source.offset(edit.line, edit.column)
-    return source.text[:begin] + edit.text + source.text[source.offset(edit.end_line, edit.end_column) :]
-
-
 def found(text: str) -> list[Finding]:
     return list(check_text(text, select=SELECT).findings)
 
@@ -67,8 +63,9 @@ def test_a_finding_is_silenced_alone(text: str) -> None:
     before = [finding for finding in found(text) if not finding.code.startswith("JT0")]
     assert before
     for finding in before:
-        edit = ignore(source, finding.span, finding.code)
-        after = found(applied(source, edit))
+        (silenced,) = with_ignores([finding], source, "")
+        assert silenced.fix is not None
+        after = found(apply(source, silenced.fix.edits))
         told = {(f.code, f.span.line) for f in after}
         assert (finding.code, finding.span.line) not in told
         assert told <= {(f.code, f.span.line) for f in found(text)}

@@ -1,0 +1,97 @@
+"""Operands in the text: where they stand, whether they can be replaced, and the call that is put round them."""
+
+import ast
+import re
+from dataclasses import dataclass
+
+from jaxlint.findings import Edit, Finding
+from jaxlint.fixes.edits import edit
+from jaxlint.fixes.syntax import Syntax
+from jaxlint.kinds import Kind
+from jaxlint.sites import Span
+
+ITEM_ASSIGNMENT = "item assignment"
+_WRITTEN_BY_NAME = re.compile(r"[\w.]*\bdevice_(?:get|put)\s*\(")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """An operand in the text: where it begins and ends, and its node (of what stands in an f-string of a Python that
+    does not know the places there, that string)."""
+
+    start: int
+    end: int
+    node: ast.expr
+    in_string: bool = False
+
+
+def places(finding: Finding, kind: Kind, syntax: Syntax) -> list[Place] | None:
+    """The operands of a kind, in the order of the text; None where one of them can not be replaced."""
+    spans: dict[Span, None] = {}
+    for operand in finding.operands:
+        if operand.kind.may_be(kind):
+            span = operand.span or _assigned(finding, syntax)
+            if span is None:
+                return None
+            spans[span] = None
+    found = [_place(span, syntax) for span in sorted(spans)]
+    kept = [place for place in found if place is not None]
+    return kept if kept and len(kept) == len(found) else None
+
+
+def called(name: str, place: Place, syntax: Syntax) -> Edit:
+    """The edit that puts a call of `name` round an operand."""
+    text = syntax.source.text
+    inner = text[place.start : place.end]
+    if not _is_one_argument(inner):
+        inner = f"({inner})"
+    apart = " " if re.match(r"\w", text[place.start - 1 : place.start]) else ""
+    return edit(syntax.source, place.start, place.end, f"{apart}{name}({inner})")
+
+
+def _place(span: Span, syntax: Syntax) -> Place | None:
+    source = syntax.source
+    start, end = source.offset(span.line, span.column), source.offset(span.end_line, span.end_column)
+    if _WRITTEN_BY_NAME.match(source.text, start, end):
+        return None
+    node = syntax.expression(span) or _tuple(start, end, syntax)
+    if isinstance(node, ast.Slice):
+        return None
+    if node is None:
+        string = syntax.string_around(span)
+        return None if string is None else Place(start, end, string, in_string=True)
+    if not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
+        return None
+    return Place(start, end, node)
+
+
+def _assigned(finding: Finding, syntax: Syntax) -> Span | None:
+    """Where the value stands that an assignment to an item stores, if it is the only target."""
+    target = syntax.expression(finding.span)
+    statement = None if target is None else syntax.parents.get(target)
+    if finding.callee != ITEM_ASSIGNMENT or not isinstance(statement, ast.Assign) or len(statement.targets) > 1:
+        return None
+    start, end = syntax.offsets(statement.value)
+    return Span(finding.span.path, *syntax.source.place(start), *syntax.source.place(end))
+
+
+def _tuple(start: int, end: int, syntax: Syntax) -> ast.expr | None:
+    """The tuple whose parentheses stand round a place: they belong to its node alone."""
+    text = syntax.source.text
+    before, after = len(text[:start].rstrip()), end + len(text[end:]) - len(text[end:].lstrip())
+    if text[before - 1 : before] != "(" or text[after : after + 1] != ")":
+        return None
+    outer = Span(syntax.source.path, *syntax.source.place(before - 1), *syntax.source.place(after + 1))
+    found = syntax.expression(outer)
+    return found if isinstance(found, ast.Tuple) else None
+
+
+def _is_one_argument(text: str) -> bool:
+    """Whether a text can stand between the parentheses of a call, and is then its only argument."""
+    try:
+        call = ast.parse(f"f({text}\n)", mode="eval").body
+    except (SyntaxError, ValueError):
+        return False
+    if not isinstance(call, ast.Call) or call.keywords or len(call.args) != 1:
+        return False
+    return not isinstance(call.args[0], ast.Starred | ast.GeneratorExp)
