@@ -239,7 +239,7 @@ def test_an_action_ignores_the_finding(folder: Path) -> None:
         opened.open(path, BAD)
         opened.type(path, "\n" + text, 2)
         (action,) = await opened.actions(path, 10, 20)
-        assert action.title == "jaxlint: Ignore JT101 here"
+        assert action.title == "jaxlint: ignore JT101 here"
         after = edited("\n" + text, action)
         assert after == "\n" + text.replace("# 🙂", "# 🙂  # jaxlint: ignore[JT101]")
         opened.type(path, after, 3)

@@ -126,7 +126,7 @@ def actions(document: Document, wanted: types.Range) -> list[types.CodeAction]:
         _action(
             document,
             finding,
-            f"Ignore {finding.code} here",
+            f"ignore {finding.code} here",
             (ignore(document.checked.source, finding.span, finding.code),),
             preferred=False,
         )
