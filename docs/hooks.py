@@ -22,6 +22,7 @@ FAMILIES = {
     "5": "The transfer guard",
     "0": "jaxlint's own comments",
 }
+MODELS = "models-reference.md"
 _TOML = re.compile(r"```toml\n.*?```\n", re.DOTALL)
 _OUTSIDE = re.compile(r"\[([^\]]+)\]\(\.\./[^)]+\)")
 
@@ -39,7 +40,7 @@ def _filled(entries: list[object]) -> Iterator[object]:
             yield {"Rules": ["rules/index.md", *({FAMILIES[f]: pages} for f, pages in _by_family().items())]}
         elif isinstance(entry, dict):
             yield {title: list(_filled(inner)) for title, inner in entry.items()}
-        elif (ROOT / "docs" / str(entry)).is_file():
+        elif entry == MODELS or (ROOT / "docs" / str(entry)).is_file():
             yield entry
 
 
@@ -55,9 +56,10 @@ def _place(rule: Rule) -> str:
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Adds the pages of the rules, and their table."""
+    """Adds the pages of the rules, their table, and the reference of models."""
     rules = load_rules()
     files.append(File.generated(config, "rules/index.md", content=_table(rules)))
+    files.append(File.generated(config, MODELS, content=(ROOT / "jaxlint" / "models" / "README.md").read_text("utf-8")))
     for rule in rules:
         files.append(File.generated(config, _place(rule), content=_page(rule)))
     return files
