@@ -12,7 +12,8 @@ from mkdocs.structure.pages import Page
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from jaxlint.rulebook import Rule, load_rules  # noqa: E402  # after the checkout is on the path
+import jaxlint  # noqa: E402  # after the checkout is on the path
+from jaxlint.rulebook import Rule, load_rules  # noqa: E402  # likewise
 
 FAMILIES = {
     "1": "Device to host",
@@ -22,6 +23,8 @@ FAMILIES = {
     "5": "The transfer guard",
     "0": "jaxlint's own comments",
 }
+MODELS = "models-reference.md"
+_MODELS = Path(jaxlint.__file__).parent / "models" / "README.md"
 _TOML = re.compile(r"```toml\n.*?```\n", re.DOTALL)
 _OUTSIDE = re.compile(r"\[([^\]]+)\]\(\.\./[^)]+\)")
 
@@ -39,7 +42,7 @@ def _filled(entries: list[object]) -> Iterator[object]:
             yield {"Rules": ["rules/index.md", *({FAMILIES[f]: pages} for f, pages in _by_family().items())]}
         elif isinstance(entry, dict):
             yield {title: list(_filled(inner)) for title, inner in entry.items()}
-        elif (ROOT / "docs" / str(entry)).is_file():
+        elif entry == MODELS or (ROOT / "docs" / str(entry)).is_file():
             yield entry
 
 
@@ -55,9 +58,10 @@ def _place(rule: Rule) -> str:
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Adds the pages of the rules, and their table."""
+    """Adds the pages of the rules, their table, and the reference of models."""
     rules = load_rules()
     files.append(File.generated(config, "rules/index.md", content=_table(rules)))
+    files.append(File.generated(config, MODELS, content=_MODELS.read_text("utf-8")))
     for rule in rules:
         files.append(File.generated(config, _place(rule), content=_page(rule)))
     return files
