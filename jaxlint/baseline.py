@@ -38,8 +38,8 @@ class Known:
 class Compared:
     """The findings that are not known, and what is known but was not found any more, each with how many."""
 
-    new: tuple[Finding, ...]
-    gone: tuple[tuple[Known, int], ...]
+    new: tuple[Finding, ...] = ()
+    gone: tuple[tuple[Known, int], ...] = ()
 
 
 def compare(findings: Iterable[Finding], inputs: Inputs, file: Path, in_force: Collection[str]) -> Compared:

@@ -9,32 +9,32 @@ import sys
 from argparse import ArgumentParser
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from jaxlint import baseline, cache
 from jaxlint import settings as choices
+from jaxlint.baseline import Compared
 from jaxlint.check import check_bytes, check_paths, find_files
 from jaxlint.configuration import nearest, shown
 from jaxlint.errors import UserError
 from jaxlint.findings import FileError, Finding, Report, Status
-from jaxlint.fix.run import by_path, difference, fix, write_files
-from jaxlint.fixes.ignoring import with_ignores
+from jaxlint.fix.run import Check, Fixed
 from jaxlint.inputs import Inputs
+from jaxlint.repairs import Repaired, repair, silence
 from jaxlint.report import formats, run_compare, run_json, run_page, run_text, statistics
-from jaxlint.report.context import Context, escape, place
+from jaxlint.report.context import Context, counted, escape, place
 from jaxlint.report.progress import Progress
 from jaxlint.report.verdicts import is_refuted
 from jaxlint.rulebook import Rule, load_rules
 from jaxlint.selection import enabled, fixable
 from jaxlint.settings import Flags, Request, RunRequest, Settings
 from jaxlint.source.files import shown_path
-from jaxlint.source.text import SourceText, decode_source
 from jaxlint.transfers import Run, from_json
 
 if TYPE_CHECKING:
     from jaxlint.confirm.run import Execution
-    from jaxlint.fix.proof import Withdrawn
     from jaxlint.source.trees import Trees
 
 CLEAN, FOUND, WRONG = 0, 1, 2
@@ -67,16 +67,44 @@ def check(request: Request, trees: "Trees | None" = None) -> int:
             raise UserError(f"{file}: cannot write the report: No such file or directory")
     given = {} if stdin is None else {shown_path(stdin, Path.cwd()): sys.stdin.buffer.read()}
 
-    def examine(inputs: Inputs) -> Report:
-        if stdin is not None:
-            return check_bytes(settings, inputs.given[shown_path(stdin, Path.cwd())], stdin, rules=rules, inputs=inputs)
-        cached = not request.no_cache and not inputs.given
-        return check_paths(settings, names, rules=rules, inputs=inputs, cached=cached)
+    in_force = enabled(settings, {code: rule.default for code, rule in rules.items()})
+    compared = Compared()
 
+    def examine(inputs: Inputs) -> Report:
+        nonlocal compared
+        if stdin is None:
+            cached = not request.no_cache and not inputs.given
+            report = check_paths(settings, names, rules=rules, inputs=inputs, cached=cached)
+        else:
+            (data,) = {**given, **inputs.given}.values()
+            report = check_bytes(settings, data, stdin, rules=rules, inputs=inputs)
+        if settings.baseline is None or request.write_baseline is not None:
+            return report
+        compared = baseline.compare(report.findings, inputs, settings.baseline, in_force)
+        return replace(report, findings=compared.new)
+
+    status = _checked(examine, given, stdin, rules, settings, request, trees)
+    if settings.baseline is not None and not request.quiet:
+        _say_gone(compared, settings.baseline)
+    return status
+
+
+def _checked(
+    examine: Check,
+    given: Mapping[str, bytes],
+    stdin: str | None,
+    rules: Mapping[str, Rule],
+    settings: Settings,
+    request: Request,
+    trees: "Trees | None",
+) -> int:
+    """Checks, and does with the findings what is wanted."""
     if request.add_ignore is not None:
-        return _ignored(examine, request.add_ignore, rules, settings, request)
+        return _repaired(silence(examine, request.add_ignore, diff=request.diff), stdin, rules, settings, request)
     if request.fix or request.fix_only or request.diff:
-        return _fixed(examine, given, rules, settings, request)
+        proof = partial(_prove, rules=rules, settings=settings, request=request) if request.confirm else None
+        done = repair(examine, partial(fixable, settings), given, prove=proof, diff=request.diff)
+        return _repaired(done, stdin, rules, settings, request)
     inputs = Inputs(given, trees=trees)
     report = examine(inputs)
     if request.confirm:
@@ -86,94 +114,37 @@ def check(request: Request, trees: "Trees | None" = None) -> int:
     return _reported(report, rules, inputs, settings, request)
 
 
-def _fixed(
-    examine: Callable[[Inputs], Report],
-    given: Mapping[str, bytes],
+def _prove(
+    check: Check,
+    wanted: Callable[[Finding], bool],
     rules: Mapping[str, Rule],
     settings: Settings,
     request: Request,
+) -> tuple[Fixed, Sequence[tuple[Finding, str]]]:
+    """The fixes that the repeated run proves, and the others with the reason."""
+    from jaxlint.fix.proof import prove
+
+    def execute(report: Report, inputs: Inputs) -> "Execution":
+        return _executed(report, rules, inputs, settings, request, keeps_output=True)
+
+    return prove(check, execute, wanted)
+
+
+def _repaired(
+    done: Repaired, stdin: str | None, rules: Mapping[str, Rule], settings: Settings, request: Request
 ) -> int:
-    """Makes the fixes, or shows them, and reports what is left."""
-
-    def wanted(finding: Finding) -> bool:
-        return fixable(settings, finding)
-
-    def known(inputs: Inputs) -> Report:
-        return _new(examine(inputs), rules, inputs, settings, quiet=True)
-
-    withdrawn: Sequence[Withdrawn] = ()
-    if request.confirm:
-        from jaxlint.fix.proof import prove
-
-        def execute(report: Report, inputs: Inputs) -> "Execution":
-            return _executed(report, rules, inputs, settings, request, keeps_output=True)
-
-        fixed, withdrawn = prove(known, execute, wanted)
-    else:
-        fixed = fix(known, wanted, given)
-    for entry in withdrawn:
-        span = entry.finding.span
-        where = place(span.path, span.line, span.column, span.cell)
-        _say(f"{where}: {entry.finding.code} not fixed: {escape(entry.reason)}")
-    if request.diff:
-        errors = fixed.errors
-        _print("".join(map(difference, fixed.files)))
-    else:
-        errors = [*fixed.errors, *write_files(fixed.files)]
-    if given and not request.diff:
-        after = {file.path: file.after for file in fixed.files}
-        for name, data in given.items():
-            _print(decode_source(after.get(name, data), name).text)
+    """Prints what became of the files, and the report of what is left."""
+    if done.text:
+        _print(done.text)
     if not request.quiet:
-        would = "would be " if request.diff else ""
-        _say(f"{_count(len(fixed.repaired), 'finding')} {would}fixed in {_count(len(fixed.files), 'file')}")
-    report = replace(fixed.report, errors=(*fixed.report.errors, *errors))
-    if request.diff or request.fix_only or given:
-        for error in report.errors:
-            _say(_error_line(error))
-        left = bool(fixed.files) if request.diff else bool(given and report.findings and not request.fix_only)
-        return WRONG if report.errors else FOUND if left and not request.exit_zero else CLEAN
-    inputs = Inputs() if fixed.files else fixed.inputs
-    inputs.add(tuple(fixed.inputs.files.values()))
-    return _reported(report, rules, inputs, settings, request)
-
-
-def _ignored(
-    examine: Callable[[Inputs], Report], reason: str, rules: Mapping[str, Rule], settings: Settings, request: Request
-) -> int:
-    """Writes a comment to each finding, and reports those that can have none."""
-    reason = " ".join(reason.split())
-    if not reason:
-        raise UserError("--add-ignore needs the reason: what shall stand behind the comment?")
-
-    def with_comments(inputs: Inputs) -> Report:
-        report = _new(examine(inputs), rules, inputs, settings, quiet=True)
-        made = [
-            finding
-            for path, found in by_path(report.findings).items()
-            if (source := inputs.source(path)) is not None
-            for finding in _with_comments(found, source, inputs, reason)
-        ]
-        return replace(report, findings=tuple(made))
-
-    commented = fix(with_comments, lambda finding: finding.fix is not None, passes=1)
-    if request.diff:
-        _print("".join(map(difference, commented.files)))
-        return WRONG if commented.errors else FOUND if commented.files else CLEAN
-    errors = [*commented.errors, *write_files(commented.files)]
-    _say(f"{_count(len(commented.repaired), 'finding')} silenced in {_count(len(commented.files), 'file')}")
-    inputs = Inputs()
-    report = examine(inputs)
-    return _reported(replace(report, errors=(*report.errors, *errors)), rules, inputs, settings, request)
-
-
-def _with_comments(findings: Sequence[Finding], source: SourceText, inputs: Inputs, reason: str) -> list[Finding]:
-    in_text = [replace(finding, span=inputs.in_program(finding.span)) for finding in findings]
-    made = with_ignores(in_text, source, reason)
-    return [
-        replace(finding, fix=one.fix and inputs.in_cells_fix(finding.span.path, one.fix))
-        for finding, one in zip(findings, made, strict=True)
-    ]
+        for remark in done.remarks:
+            _say(remark)
+    if not (request.diff or request.fix_only or stdin is not None):
+        return _reported(done.report, rules, done.inputs, settings, request)
+    for error in done.report.errors:
+        _say(_error_line(error))
+    left = done.changed if request.diff else bool(done.report.findings) and not request.fix_only
+    return WRONG if done.report.errors else FOUND if left and not request.exit_zero else CLEAN
 
 
 def _write_baseline(report: Report, inputs: Inputs, request: Request) -> int:
@@ -184,27 +155,19 @@ def _write_baseline(report: Report, inputs: Inputs, request: Request) -> int:
     for error in report.errors:
         _say(_error_line(error))
     if not request.quiet:
-        _say(f"{_count(len(findings), 'finding')} written to {request.write_baseline} as known")
+        _say(f"{counted(len(findings), 'finding')} written to {request.write_baseline} as known")
     return WRONG if report.errors else CLEAN
 
 
-def _new(report: Report, rules: Mapping[str, Rule], inputs: Inputs, settings: Settings, *, quiet: bool) -> Report:
-    """The report without the findings of the baseline; unless `quiet`, what is known and gone is told."""
-    if settings.baseline is None:
-        return report
-    in_force = enabled(settings, {code: rule.default for code, rule in rules.items()})
-    compared = baseline.compare(report.findings, inputs, settings.baseline, in_force)
-    if not quiet:
-        for known, count in compared.gone:
-            where = f"{known.path}{f' {known.function}' if known.function else ''}"
-            times = f" ({count} times)" if count > 1 else ""
-            _say(escape(f"{shown(settings.baseline)}: gone{times}: {known.code} in {where}: {known.text}"))
-    return replace(report, findings=compared.new)
+def _say_gone(compared: Compared, file: Path) -> None:
+    for known, count in compared.gone:
+        where = f"{known.path}{f' {known.function}' if known.function else ''}"
+        times = f" ({count} times)" if count > 1 else ""
+        _say(escape(f"{shown(file)}: gone{times}: {known.code} in {where}: {known.text}"))
 
 
 def _reported(report: Report, rules: Mapping[str, Rule], inputs: Inputs, settings: Settings, request: Request) -> int:
-    """Prints the report of what is not known, and gives the exit status."""
-    report = _new(report, rules, inputs, settings, quiet=request.quiet)
+    """Prints the report, and gives the exit status."""
     color = request.output_file is None and _wants_color(request.color, sys.stdout)
     if request.statistics:
         text = statistics.render(report, settings.output_format)
@@ -418,7 +381,7 @@ def clean(paths: Sequence[str]) -> int:
     """Removes the cache that a check of these paths would use."""
     settings = choices.resolve(Flags(), (rule.code for rule in load_rules()), _start(paths or ["."]))
     base = settings.config.parent if settings.config is not None else Path.cwd()
-    _say(f"{_count(cache.clean(base / settings.cache_dir), 'report')} removed")
+    _say(f"{counted(cache.clean(base / settings.cache_dir), 'report')} removed")
     return CLEAN
 
 
@@ -458,6 +421,8 @@ def _row(page: Rule) -> Mapping[str, object]:
 def _stdin_name(request: Request) -> str | None:
     """What standard input is to be called; None where paths are checked."""
     if request.paths == (STDIN,):
+        if request.add_ignore is not None:
+            raise UserError("--add-ignore writes files, and standard input is none: name the file")
         if request.confirm:
             raise UserError("--confirm runs files, and standard input is none: name the file")
         return request.stdin_filename or UNNAMED
@@ -540,22 +505,18 @@ def _remark(report: Report, request: Request) -> None:
             _say(f"{place(error.path, error.line, error.column, error.cell)}: not analysed: {error.message}")
     if request.quiet:
         return
-    counted = [finding for finding in report.findings if not is_refuted(finding)]
-    found = f"{_count(len(counted), 'finding')} in {_count(report.files, 'file')}"
+    standing = [finding for finding in report.findings if not is_refuted(finding)]
+    found = f"{counted(len(standing), 'finding')} in {counted(report.files, 'file')}"
     if request.confirm:
         statuses = [finding.verdict.status for finding in report.findings if finding.verdict]
         parts = (f"{statuses.count(status)} {status}" for status in Status if status in statuses)
         found += f" ({', '.join(parts) or 'no verdict'})"
-    failed = f", {_count(len(report.errors), 'error')}" if report.errors else ""
+    failed = f", {counted(len(report.errors), 'error')}" if report.errors else ""
     _say(f"{found}{failed}")
 
 
 def _error_line(error: FileError) -> str:
     return f"{place(error.path, error.line, error.column, error.cell)}: error: {escape(error.message)}"
-
-
-def _count(number: int, thing: str) -> str:
-    return f"{number or 'no'} {thing}{'' if number == 1 else 's'}"
 
 
 def _say(text: str) -> None:

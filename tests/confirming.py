@@ -43,3 +43,15 @@ def confirmed(
     assert done.returncode in (0, 1), done.stderr[-3000:]
     findings: list[dict[str, Any]] = json.loads(done.stdout)["findings"]
     return findings
+
+
+def jaxlint(folder: Path, *words: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [sys.executable, "-m", "jaxlint", *words],
+        cwd=folder,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=200,
+        check=False,
+    )

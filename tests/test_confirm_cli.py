@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from confirming import ROOT, confirmed, environment
+from confirming import ROOT, confirmed, jaxlint
 from jaxlint.witness import virtual
 
 HOT = "import jax.numpy as jnp\n\nfor i in range(3):\n    print(float(jnp.ones(()) + i))\n"
@@ -16,18 +16,6 @@ MAYBE = (
     "import sys\nimport jax.numpy as jnp\nimport numpy as np\n\n\ndef load(host):\n"
     "    return np.ones(3) if host else jnp.ones(3)\n\n\nfor i in range(3):\n    print(load(len(sys.argv) < 9)[0])\n"
 )
-
-
-def jaxlint(folder: Path, *words: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        [sys.executable, "-m", "jaxlint", *words],
-        cwd=folder,
-        env=environment(),
-        capture_output=True,
-        text=True,
-        timeout=200,
-        check=False,
-    )
 
 
 def check(folder: Path, text: str, *words: str) -> "subprocess.CompletedProcess[str]":

@@ -18,6 +18,14 @@ def test_the_configuration_reference_is_generated() -> None:
     assert (ROOT / "docs" / "configuration.md").read_text("utf-8") == page, "run python docs/generate.py"
 
 
+def test_the_table_of_fixes_is_generated() -> None:
+    page = (ROOT / "docs" / "fixing.md").read_text("utf-8")
+    made = runpy.run_path(str(ROOT / "docs" / "generate.py"))["fixing"](page)
+    assert page == made, "run python docs/generate.py"
+    rows = set(re.findall(r"^\| (JT\d{3}) ", made, re.MULTILINE))
+    assert rows == {rule.code for rule in load_rules() if rule.remedies}
+
+
 def test_documented_defaults_are_the_defaults(tmp_path: Path) -> None:
     """A file that spells out every default gives the settings of no file at all."""
     tables = ("models", "confirm", "per-file-ignores")
@@ -29,7 +37,16 @@ def test_documented_defaults_are_the_defaults(tmp_path: Path) -> None:
     silent = settings.resolve(Flags(isolated=True), (), tmp_path)
     for name in ("ignore", "extend_select", "respect_gitignore", "force_exclude", "min_heat", "min_confidence"):
         assert getattr(spelled, name) == getattr(silent, name), name
-    for name in ("output_format", "cache_dir", "confirm", "per_file_ignores"):
+    for name in (
+        "output_format",
+        "cache_dir",
+        "confirm",
+        "per_file_ignores",
+        "fixable",
+        "unfixable",
+        "unsafe_fixes",
+        "baseline",
+    ):
         assert getattr(spelled, name) == getattr(silent, name), name
     assert [p.text for p in spelled.exclude] == [p.text for p in silent.exclude]
 

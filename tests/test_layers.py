@@ -17,6 +17,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("cli",),
     ("commands",),
     ("server", "watching", "completion"),
+    ("repairs",),
     ("check", "fix", "baseline", "confirm", "trace", "report"),
     ("fixes", "inputs", "selection", "cache"),
     ("settings",),

@@ -73,7 +73,7 @@ def test_fix_verdict_cell_and_errors() -> None:
     assert document["findings"][1]["fix"] == {
         "safe": False,
         "description": "move it out of the loop",
-        "edits": [{"line": 1, "column": 11, "end_line": 1, "end_column": 22, "text": "loss"}],
+        "edits": [{"line": 1, "column": 11, "end_line": 1, "end_column": 22, "text": "loss", "cell": None}],
     }
     assert document["findings"][1]["verdict"] == {
         "status": "confirmed",

@@ -181,3 +181,17 @@ def test_fingerprints_follow_the_line_and_tell_twins_apart() -> None:
     first, second = prints(Report((SCALAR, moved)), (*TRAIN[:4], TRAIN[3]))
     assert first == before
     assert second != before
+
+
+def test_a_fix_says_what_it_replaces_and_that_it_is_unsafe() -> None:
+    results = cast(list[dict[str, object]], run_of(RICH)["results"])
+    assert [place for place, result in enumerate(results) if "fixes" in result] == [1]
+    (fix,) = cast(list[dict[str, object]], results[1]["fixes"])
+    assert fix["description"] == {"text": "move it out of the loop (unsafe)"}
+    (change,) = cast(list[dict[str, object]], fix["artifactChanges"])
+    assert change["replacements"] == [
+        {
+            "deletedRegion": {"startLine": 1, "startColumn": 11, "endLine": 1, "endColumn": 22},
+            "insertedContent": {"text": "loss"},
+        }
+    ]

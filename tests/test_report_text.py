@@ -42,7 +42,7 @@ def test_text_of_everything() -> None:
         "  |             ^^^^^^^^^^^\n"
         "  = confirmed (by the guard, backend virtual; 20 transfers in 20 judged runs, 80 bytes): "
         "Disallowed device-to-host transfer\n"
-        "  = fix: move it out of the loop"
+        "  = fix (unsafe): move it out of the loop"
     )
     # A tab is four columns; tracer errors have no heat.
     assert blocks[2].splitlines() == [

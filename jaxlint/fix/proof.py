@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from jaxlint.errors import SourceError, UserError
 from jaxlint.findings import Finding, Fix, Report, Status, Verdict
@@ -42,8 +42,7 @@ class Executed(Protocol):
 Execute = Callable[[Report, Inputs], Executed]
 
 
-@dataclass(frozen=True, slots=True)
-class Withdrawn:
+class Withdrawn(NamedTuple):
     """A finding whose fix is not made, and why."""
 
     finding: Finding

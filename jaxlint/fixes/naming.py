@@ -89,13 +89,10 @@ def _import_edit(syntax: Syntax, user: ast.stmt) -> Edit:
     line = f"import {JAX}"
     if imports:
         if related:
-            block = _block(imports, related[0])
-            following = next((n for n in block if isinstance(n, ast.Import) and _modules(n)[0] > JAX), related[0])
-            if isinstance(following, ast.Import) and _modules(following)[0] < JAX:
-                following = next((n for n in block if n.lineno > following.lineno), following)
-                if _modules(following)[0] < JAX:
-                    return _after(syntax, following, line)
-            return _before(syntax, following, line) or _after(syntax, imports[-1], line)
+            first = related[0]
+            if isinstance(first, ast.Import) and _modules(first)[0] < JAX:
+                return _after(syntax, first, line)
+            return _before(syntax, first, line) or _after(syntax, first, line)
         last = imports[-1]
         apart = _modules(last)[0].partition(".")[0] in sys.stdlib_module_names
         return _after(syntax, last, f"{syntax.source.newline}{line}" if apart else line)
@@ -103,17 +100,6 @@ def _import_edit(syntax: Syntax, user: ast.stmt) -> Edit:
     if head:
         return _after(syntax, head[-1], f"{syntax.source.newline}{line}")
     return _at_top(syntax, f"{line}{syntax.source.newline}")
-
-
-def _block(imports: list[ast.Import | ast.ImportFrom], one: ast.stmt) -> list[ast.Import | ast.ImportFrom]:
-    """The imports that follow one another, line by line, around one of them."""
-    blocks: list[list[ast.Import | ast.ImportFrom]] = []
-    for statement in imports:
-        if blocks and statement.lineno <= (blocks[-1][-1].end_lineno or 0) + 1:
-            blocks[-1].append(statement)
-        else:
-            blocks.append([statement])
-    return next(block for block in blocks if one in block)
 
 
 def _modules(statement: ast.Import | ast.ImportFrom) -> list[str]:

@@ -111,3 +111,8 @@ def fingerprints(report: Report, context: Context) -> tuple[str, ...]:
         digests.append(hashlib.sha256(raw.encode("utf-8", "surrogatepass")).hexdigest()[:32])
         seen[key] += 1
     return tuple(digests)
+
+
+def counted(number: int, thing: str) -> str:
+    """A number of things, in words: ``no findings``, ``1 finding``, ``2 findings``."""
+    return f"{number or 'no'} {thing}{'' if number == 1 else 's'}"

@@ -53,6 +53,7 @@ def finding_object(finding: Finding) -> Mapping[str, object]:
                     "end_line": edit.end_line,
                     "end_column": edit.end_column,
                     "text": edit.text,
+                    "cell": edit.cell,
                 }
                 for edit in fix.edits
             ],

@@ -36,7 +36,8 @@ def _block(finding: Finding, context: Context) -> Iterator[str]:
     if finding.verdict is not None:
         yield f"{gutter} = {escape(in_words(finding.verdict, finding.direction))}"
     if finding.fix is not None:
-        yield f"{gutter} = fix: {escape(finding.fix.description)}"
+        unsafe = "" if finding.fix.safe else " (unsafe)"
+        yield f"{gutter} = fix{unsafe}: {escape(finding.fix.description)}"
 
 
 def _window(text: str, finding: Finding) -> tuple[str, int, int]:
