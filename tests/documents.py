@@ -64,7 +64,7 @@ def session(block: Block) -> list[Command]:
     found: list[Command] = []
     for line in block.text.splitlines():
         if line.startswith("$ "):
-            found.append(Command(tuple(shlex.split(line[2:])), ()))
+            found.append(Command(tuple(shlex.split(line[2:], comments=True)), ()))
         elif found:
             found[-1] = Command(found[-1].words, (*found[-1].shown, line))
     return found

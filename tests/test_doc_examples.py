@@ -50,7 +50,7 @@ def test_a_terminal_shows_what_the_commands_print(page: Path, folder: Path) -> N
             if command.words[1] == RECORDED:
                 continue
             printed = run(command.words, folder)
-            assert agrees(command.shown, printed), "\n".join([" ".join(command.words), *printed])
+            assert not command.shown or agrees(command.shown, printed), "\n".join([" ".join(command.words), *printed])
             tried += 1
     assert tried
 
