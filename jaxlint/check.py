@@ -249,8 +249,11 @@ def _repairable(findings: Iterable[Finding], rules: Mapping[str, Rule], inputs: 
     for finding in findings:
         by_path.setdefault(finding.span.path, []).append(finding)
     for path, found in by_path.items():
-        source = inputs.source(path)
-        made = with_fixes(found, lambda finding: rules[finding.code].remedy(finding), source) if source else found
+        source, notebook = inputs.source(path), inputs.notebooks.get(path)
+        made = found
+        if source is not None:
+            cells = None if notebook is None else notebook.cell_of
+            made = with_fixes(found, lambda finding: rules[finding.code].remedy(finding), source, cells)
         yield from (replace(finding, operands=()) for finding in made)
 
 

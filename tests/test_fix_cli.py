@@ -278,6 +278,19 @@ class TestNotebooks:
         assert jaxlint("--fix", "-q", "--min-heat", "cold", "n.ipynb") == (0, "", "")
         assert path.read_bytes() == notebook(imports, loop)
 
+    def test_fetches_of_two_cells_are_not_gathered(self, jaxlint: Runner, project: Path) -> None:
+        """Each cell can be run by itself."""
+        path = project / "n.ipynb"
+        before = ["import jax\n", "import jax.numpy as jnp\n", "x = jnp.ones(())\n", "y = x + 1\n"]
+        path.write_bytes(notebook(before, ["float(x)"], ["float(y)"]))
+        assert jaxlint("--fix", "--min-heat", "cold", "-q", "n.ipynb") == (0, "", "")
+        cells = (["float(jax.device_get(x))"], ["float(jax.device_get(y))"])
+        assert path.read_bytes() == notebook(before, *cells)
+        path.write_bytes(notebook(before, ["float(x)\n", "float(y)"]))
+        assert jaxlint("--fix", "--min-heat", "cold", "-q", "n.ipynb") == (0, "", "")
+        gathered = ["x_host, y_host = jax.device_get((x, y))\n", "float(x_host)\n", "float(y_host)"]
+        assert path.read_bytes() == notebook(before, gathered)
+
     def test_comments_and_baselines_know_cells(self, jaxlint: Runner, project: Path) -> None:
         path = project / "n.ipynb"
         path.write_bytes(notebook(IMPORTS, LOOP[:3]))

@@ -84,6 +84,8 @@ def _follows(one: ast.stmt, other: ast.stmt, syntax: Syntax) -> bool:
     """Whether a statement is another, or the next one in the same block."""
     if one is other:
         return True
+    if syntax.part(one.lineno) != syntax.part(other.lineno):
+        return False
     for block in ("body", "orelse", "finalbody"):
         statements = getattr(syntax.parents.get(one), block, None)
         if isinstance(statements, list) and one in statements:

@@ -31,11 +31,16 @@ Maker = Callable[[Finding, Remedy, Syntax], Fix | None]
 
 
 def with_fixes(
-    findings: Sequence[Finding], remedy: Callable[[Finding], Remedy | None], source: SourceText
+    findings: Sequence[Finding],
+    remedy: Callable[[Finding], Remedy | None],
+    source: SourceText,
+    part: Callable[[int], int] | None = None,
 ) -> list[Finding]:
-    """The findings in one file, those that can be repaired with their fixes."""
+    """The findings in one file, those that can be repaired with their fixes. `part` is that of `Syntax`."""
     remedies = [remedy(finding) for finding in findings]
-    syntax = read(source) if source.exact and any(remedies) else None
+    syntax = None
+    if source.exact and any(remedies):
+        syntax = read(source) if part is None else read(source, part)
     made = [
         replace(finding, fix=_MAKERS[found.make](finding, found, syntax)) if found and syntax else finding
         for finding, found in zip(findings, remedies, strict=True)

@@ -6,7 +6,7 @@ Knows places and names, and no rule. A text that the running Python can not pars
 import ast
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from jaxlint.sites import Span
@@ -32,12 +32,18 @@ class Import:
     sure: bool
 
 
+def _one_part(line: int) -> int:
+    return 0
+
+
 @dataclass(slots=True)
 class Syntax:
-    """The tree of a text, with what is asked of it again and again."""
+    """The tree of a text, with what is asked of it again and again. `part` tells of a line in which part of the text it
+    is, where parts may be run by themselves: the cells of a notebook."""
 
     source: SourceText
     tree: ast.Module
+    part: Callable[[int], int] = _one_part
     parents: dict[ast.AST, ast.AST] = field(default_factory=dict)
     strings: list[ast.JoinedStr] = field(default_factory=list)
     _at: dict[tuple[int, int, int, int], list[ast.expr]] = field(default_factory=dict)
@@ -134,7 +140,7 @@ class Syntax:
         return begin, end
 
 
-def read(source: SourceText) -> Syntax | None:
+def read(source: SourceText, part: Callable[[int], int] = _one_part) -> Syntax | None:
     """The syntax of a text; None where the running Python can not parse it."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -142,7 +148,7 @@ def read(source: SourceText) -> Syntax | None:
             tree = ast.parse(source.text)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return None
-    syntax = Syntax(source, tree)
+    syntax = Syntax(source, tree, part)
     todo: list[tuple[ast.AST, bool]] = [(tree, False)]
     while todo:
         node, in_string = todo.pop()

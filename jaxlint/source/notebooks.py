@@ -38,6 +38,10 @@ class Notebook:
         cell = self.cells[bisect_right(self.cells, line, key=lambda cell: cell.first_line) - 1]
         return cell.number, line - cell.first_line + 1
 
+    def cell_of(self, line: int) -> int:
+        """The number of the cell of a line of the program."""
+        return self.locate(line)[0]
+
     def in_cell(self, span: Span) -> Span:
         """A span of the program as one of a cell."""
         cell, line = self.locate(span.line)
