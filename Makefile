@@ -3,12 +3,15 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test
+.PHONY: demo test docs
 demo: .venv/jaxlint
 	$(BIN)/jaxlint check --isolated --exit-zero --confirm --run "python fixtures/example/train.py" fixtures/example
 
 test: .venv/dev
 	$(BIN)/python -m pytest -n auto --dist loadfile
+
+docs: .venv/dev
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
 .venv/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "jaxlint needs Python 3.11 or newer: make $(MAKECMDGOALS) PYTHON=python3.12")'

@@ -21,6 +21,7 @@ from jaxlint.source.files import Discovery, SourceFile, discover, shown_path
 from jaxlint.source.suppressions import Complaint, Suppressions, Word
 
 if TYPE_CHECKING:
+    from jaxlint.interp.models import Models
     from jaxlint.interp.run import Analysis
 
 # A file that names none of these makes no device array: it matters only if one that does imports it.
@@ -31,6 +32,9 @@ ARRAY_LIBRARIES = (
 _NAMES_ARRAYS = re.compile("|".join(ARRAY_LIBRARIES).encode(), re.IGNORECASE)
 PROJECT_MARKS = (".git", "pyproject.toml", "jaxlint.toml", "setup.py", "setup.cfg")
 UNUSED, UNKNOWN, MALFORMED = "JT001", "JT002", "JT003"
+
+# The models of the last settings.
+_READ_MODELS: dict[str, "Models"] = {}
 
 
 def check_paths(
@@ -75,8 +79,21 @@ def check_bytes(
     inputs = inputs or Inputs()
     shown, location = shown_path(path, Path.cwd()), Path(path).absolute()
     inputs.given[shown] = data
-    excluded = settings.force_exclude and matcher(settings.exclude)(location)
-    return _check(settings, Discovery(() if excluded else (SourceFile(shown, location),), ()), rules, inputs)
+    return check_file(settings, SourceFile(shown, location), inputs, rules=rules)
+
+
+def check_file(
+    settings: Settings,
+    file: SourceFile,
+    inputs: Inputs,
+    *,
+    rules: Mapping[str, Rule] | None = None,
+    beside: Sequence[SourceFile] = (),
+) -> Report:
+    """Checks one file, which the inputs may have from elsewhere, among those `beside` it."""
+    excluded = settings.force_exclude and matcher(settings.exclude)(file.location)
+    found = Discovery(() if excluded else (file,), ())
+    return _check(settings, found, rules, inputs, beside=lambda: Discovery(tuple(beside), ()))
 
 
 def check_text(
@@ -118,15 +135,25 @@ def _beside(settings: Settings, paths: Sequence[str], found: Discovery) -> Disco
     """The other files of the project: what a file given alone (by a hook, an editor) may import."""
     if not found.files:
         return Discovery((), ())
-    first = found.files[0].location.resolve()
-    root = next((p for p in first.parents if any((p / name).exists() for name in PROJECT_MARKS)), first.parent)
+    root = project_folder(found.files[0].location.resolve())
     if any(Path(path).is_dir() and root.is_relative_to(Path(path).resolve()) for path in paths):
         return Discovery((), ())
+    return project_files(settings, root)
+
+
+def project_folder(file: Path) -> Path:
+    """The folder of the project to which a file belongs: the nearest that bears a mark of one, or the file's own."""
+    return next((p for p in file.parents if any((p / name).exists() for name in PROJECT_MARKS)), file.parent)
+
+
+def project_files(settings: Settings, root: Path, cwd: Path | None = None) -> Discovery:
+    """The files of a project, shown as from `cwd`."""
     return discover(
         [root],
         root=root,
         exclude=[anchored(pattern, root) for pattern in settings.exclude],
         respect_gitignore=settings.respect_gitignore,
+        cwd=cwd,
     )
 
 
@@ -170,27 +197,54 @@ def _check(
 def _analyse(inputs: Inputs, settings: Settings, beside: Callable[[], Discovery]) -> "Analysis | None":
     """What the interpreter finds; None where no file is of interest. Loads it, and the syntax trees' library, only
     then: that takes longer than a check that the cache answers."""
-    roots, paths = inputs.roots(ARRAY_LIBRARIES), tuple(inputs.files)
+    roots, paths = inputs.roots((*ARRAY_LIBRARIES, *_own_libraries(settings))), tuple(inputs.files)
     if not roots and not settings.models:
         return None
-    from jaxlint.interp.models import load_models
     from jaxlint.interp.run import analyse
     from jaxlint.source.parse import collector_paused
     from jaxlint.source.positions import spans_of
 
     inputs.add_beside(beside().files)
-    models = load_models()
-    if settings.models:
-        models.add(dict(settings.models), settings.models_place)
     with collector_paused():
         return analyse(
             roots,
             paths,
             (*paths, *inputs.beside),
             inputs.load,
-            models,
+            _models(settings),
             lambda tree, nodes: {id(n): place for n, place in spans_of(tree, nodes, inputs.text_of(tree)).items()},
         )
+
+
+def _own_libraries(settings: Settings) -> set[str]:
+    """The libraries that the user's models speak of: a file may have its arrays from them alone."""
+    names: list[object] = [*_mapping(settings.models.get("alias"))]
+    for table in ("function", "attribute"):
+        blocks = settings.models.get(table)
+        for block in blocks if isinstance(blocks, list) else ():
+            listed = _mapping(block).get("names")
+            names += listed if isinstance(listed, list) else ()
+    return {name.partition(".")[0] for name in names if isinstance(name, str)}
+
+
+def _mapping(value: object) -> Mapping[str, object]:
+    """A table of the configuration; what is none is told of where the models are read."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def _models(settings: Settings) -> "Models":
+    """The models for some settings, read once in a process: an editor checks with every keystroke."""
+    key = f"{settings.models_place}\0{settings.models!r}"
+    known = _READ_MODELS.get(key)
+    if known is None:
+        from jaxlint.interp.models import load_models
+
+        known = load_models()
+        if settings.models:
+            known.add(dict(settings.models), settings.models_place)
+        _READ_MODELS.clear()
+        _READ_MODELS[key] = known
+    return known
 
 
 def _repairable(findings: Iterable[Finding], rules: Mapping[str, Rule], inputs: Inputs) -> Iterator[Finding]:

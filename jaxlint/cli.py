@@ -13,9 +13,28 @@ from typing import NoReturn
 
 from jaxlint import __version__
 from jaxlint.errors import UserError
-from jaxlint.settings import BACKENDS, CONFIDENCES, FORMATS, GUARDED, HEATS, LEVELS, Flags, Request, RunRequest
+from jaxlint.settings import BACKENDS, CONFIDENCES, FORMATS, GUARDED, HEATS, LEVELS, Flags, Output, Request, RunRequest
 
 WRONG, BUG, INTERRUPTED = 2, 3, 130
+
+
+EXAMPLES = {
+    "check": (
+        ("the hot transfers of a folder", "jaxlint check src"),
+        ("all transfers, also those that run once", "jaxlint check --min-heat cold train.py"),
+        ("with the guard's verdict on each", 'jaxlint check --confirm --run "python train.py --steps 20" src'),
+        ("printed, and a file for code scanning", "jaxlint check --output-format sarif=jaxlint.sarif"),
+        ("one rule alone, counted", "jaxlint check --select JT104 --statistics"),
+    ),
+    "run": (
+        ("all that a program transfers", "jaxlint run train.py --steps 20"),
+        ("the same as a page", "jaxlint run --report run.html -m mylab.train"),
+        ("stop at the first implicit fetch", "jaxlint run --guard-device-to-host disallow train.py"),
+    ),
+    "rule": (("a page by code or by name", "jaxlint rule scalar-conversion"),),
+    "merge": (("the shards of a repository", "jaxlint merge a.json b.json --output-file all.json"),),
+    "completion": (("for this bash, and for every new one", "jaxlint completion bash >> ~/.bash_completion"),),
+}
 
 
 class _Parser(argparse.ArgumentParser):
@@ -52,7 +71,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(argv: Sequence[str]) -> int:
     arguments = _parser().parse_args(argv)
     if arguments.command is None:
-        raise UserError("say what to do: jaxlint check, run, report, rule, rules or doctor (see jaxlint --help)")
+        raise UserError("say what to do: jaxlint check, run, or another command (see jaxlint --help)")
     # Here and not at the top: this loads libcst, which costs more than all that --version and a wrong flag need.
     from jaxlint import commands
 
@@ -65,6 +84,12 @@ def _run(argv: Sequence[str]) -> int:
             return commands.clean(arguments.paths)
         case "doctor":
             return commands.doctor(arguments.python)
+        case "completion":
+            return commands.completion(_parser(), arguments.shell)
+        case "merge":
+            return commands.merge(arguments.reports, arguments.output_file)
+        case "server":
+            return commands.server()
         case "run" if arguments.compare:
             return commands.compare(*arguments.compare)
         case "report":
@@ -103,8 +128,20 @@ def _parser() -> argparse.ArgumentParser:
     rules.add_argument("--output-format", choices=("text", "json"), default="text")
     clean = commands.add_parser("clean", help="remove the cache", allow_abbrev=False)
     clean.add_argument("paths", nargs="*", metavar="PATH", help="the paths whose checks it serves (default: .)")
+    merge = commands.add_parser("merge", help="put reports of parts of a repository together", allow_abbrev=False)
+    merge.add_argument("reports", nargs="+", type=Path, metavar="REPORT", help="all as json, or all as sarif")
+    merge.add_argument("--output-file", type=Path, metavar="FILE", help="write the report there")
+    server = commands.add_parser("server", help="serve an editor: the language server protocol", allow_abbrev=False)
+    server.add_argument("--stdio", action="store_true", help="over standard input and output, as always")
+    completion = commands.add_parser("completion", help="print a script for the shell's Tab key", allow_abbrev=False)
+    completion.add_argument("shell", choices=("bash", "zsh", "tcsh"))
     doctor = commands.add_parser("doctor", help="say which guard backends can serve here", allow_abbrev=False)
     doctor.add_argument("--python", default="", help="the interpreter to ask (default: as for --confirm)")
+    for name, examples in EXAMPLES.items():
+        command = commands.choices[name]
+        command.formatter_class = argparse.RawDescriptionHelpFormatter
+        width = max(len(what) for what, _ in examples)
+        command.epilog = "examples:\n" + "".join(f"  {what:<{width}}  {call}\n" for what, call in examples)
     return parser
 
 
@@ -124,6 +161,7 @@ def _add_check(parser: argparse.ArgumentParser) -> None:
     files.add_argument("--stdin-filename", metavar="PATH", help="what to call standard input")
     files.add_argument("--config", type=Path, metavar="FILE", help="the configuration file")
     files.add_argument("--isolated", action="store_true", help="read no configuration file")
+    files.add_argument("--watch", action="store_true", help="check again whenever a file changes, until Ctrl-C")
     files.add_argument("--no-cache", action="store_true", help="neither read nor keep reports")
     fixes = parser.add_argument_group("fix", "with --confirm a fix stays only where the repeated run proves it")
     fixes.add_argument("--fix", action="store_true", help="make the safe fixes, then report what is left")
@@ -143,7 +181,14 @@ def _add_check(parser: argparse.ArgumentParser) -> None:
     confirm.add_argument("--timeout", type=_seconds, metavar="SECONDS", help="for each command (default: 600)")
     confirm.add_argument("--confirmed-only", action="store_true", help="report the confirmed findings alone")
     output = parser.add_argument_group("output")
-    output.add_argument("--output-format", choices=FORMATS, help="the form of the report (default: text)")
+    output.add_argument(
+        "--output-format",
+        action="append",
+        type=_output,
+        metavar="FORMAT[=FILE]",
+        help=f"the form of the report: {', '.join(FORMATS)} (default: text); with =FILE one that is written there "
+        "besides, as often as you like",
+    )
     output.add_argument("--output-file", type=Path, metavar="FILE", help="write the report there")
     output.add_argument("--statistics", action="store_true", help="count findings by rule instead")
     output.add_argument("--show-settings", action="store_true", help="print the settings and stop")
@@ -222,7 +267,7 @@ def _request(arguments: argparse.Namespace) -> Request:
         force_exclude=arguments.force_exclude,
         min_heat=arguments.min_heat,
         min_confidence=arguments.min_confidence,
-        output_format=arguments.output_format,
+        output_format=_printed_form(arguments.output_format or ()),
         fixable=_items(arguments.fixable),
         unfixable=_items(arguments.unfixable),
         unsafe_fixes=arguments.unsafe_fixes,
@@ -238,6 +283,7 @@ def _request(arguments: argparse.Namespace) -> Request:
         flags=flags,
         stdin_filename=arguments.stdin_filename,
         output_file=arguments.output_file,
+        outputs=tuple(output for output in arguments.output_format or () if output.file is not None),
         statistics=arguments.statistics,
         show_settings=arguments.show_settings,
         show_files=arguments.show_files,
@@ -248,12 +294,33 @@ def _request(arguments: argparse.Namespace) -> Request:
         no_cache=arguments.no_cache,
         confirm=arguments.confirm or arguments.confirmed_only,
         confirmed_only=arguments.confirmed_only,
+        watch=arguments.watch,
         fix=arguments.fix,
         fix_only=arguments.fix_only,
         diff=arguments.diff,
         write_baseline=arguments.write_baseline,
         add_ignore=arguments.add_ignore,
     )
+
+
+def _output(text: str) -> Output:
+    """``sarif=out.sarif`` as a form and a file."""
+    form, equals, file = text.partition("=")
+    if form not in FORMATS:
+        raise argparse.ArgumentTypeError(f"invalid choice: '{form}' (choose from {', '.join(FORMATS)})")
+    if equals and not file:
+        raise argparse.ArgumentTypeError(f"{text} names no file: {form}=FILE")
+    return Output(form, Path(file) if file else None)
+
+
+def _printed_form(outputs: Sequence[Output]) -> str | None:
+    """The form of what is printed; None where the arguments do not say."""
+    forms = [output.form for output in outputs if output.file is None]
+    if len(set(forms)) > 1:
+        raise UserError(
+            f"--output-format {forms[0]} and {forms[1]} are both to be printed: give one a file, {forms[1]}=FILE"
+        )
+    return forms[0] if forms else None
 
 
 def _items(values: Sequence[str] | None) -> tuple[str, ...] | None:

@@ -8,6 +8,7 @@ import os
 import sys
 import tokenize
 import uuid
+from argparse import ArgumentParser
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -36,6 +37,7 @@ from jaxlint.transfers import Run
 
 if TYPE_CHECKING:
     from jaxlint.confirm.run import Execution
+    from jaxlint.source.trees import Trees
 
 CLEAN, FOUND, WRONG = 0, 1, 2
 STDIN = "-"
@@ -44,9 +46,11 @@ UNNAMED = "stdin.py"
 INSTALLED = {"site-packages", "dist-packages"}
 
 
-def check(request: Request) -> int:
-    """Checks paths or standard input and prints the report."""
+def check(request: Request, trees: "Trees | None" = None) -> int:
+    """Checks paths or standard input and prints the report. `trees` are those that are kept from check to check."""
     stdin = _stdin_name(request)
+    if request.watch:
+        return _watched(request, stdin)
     names = request.paths if stdin is None else (stdin,)
     rules = {rule.code: rule for rule in load_rules()}
     settings = choices.resolve(request.flags, rules, _start(names))
@@ -60,8 +64,9 @@ def check(request: Request) -> int:
         return CLEAN
     if request.show_files:
         return _show_files(settings, names)
-    if request.output_file is not None and not request.output_file.absolute().parent.is_dir():
-        raise UserError(f"{request.output_file}: cannot write the report: No such file or directory")
+    for file in (request.output_file, *(output.file for output in request.outputs)):
+        if file is not None and not file.absolute().parent.is_dir():
+            raise UserError(f"{file}: cannot write the report: No such file or directory")
     given = {} if stdin is None else {shown_path(stdin, Path.cwd()): sys.stdin.buffer.read()}
 
     in_force = enabled(settings, {code: rule.default for code, rule in rules.items()})
@@ -80,7 +85,7 @@ def check(request: Request) -> int:
         compared = baseline.compare(report.findings, inputs, settings.baseline, in_force)
         return replace(report, findings=compared.new)
 
-    status = _checked(examine, given, stdin, rules, settings, request)
+    status = _checked(examine, given, stdin, rules, settings, request, trees)
     if settings.baseline is not None and not request.quiet:
         _say_gone(compared, settings.baseline)
     return status
@@ -93,6 +98,7 @@ def _checked(
     rules: Mapping[str, Rule],
     settings: Settings,
     request: Request,
+    trees: "Trees | None",
 ) -> int:
     """Checks, and does with the findings what is wanted."""
     if request.add_ignore is not None:
@@ -101,7 +107,7 @@ def _checked(
         proof = partial(_prove, rules=rules, settings=settings, request=request) if request.confirm else None
         done = repair(examine, partial(fixable, settings), given, prove=proof, diff=request.diff)
         return _repaired(done, stdin, rules, settings, request)
-    inputs = Inputs(given)
+    inputs = Inputs(given, trees=trees)
     report = examine(inputs)
     if request.confirm:
         report = _confirmed(report, rules, inputs, settings, request)
@@ -170,10 +176,24 @@ def _reported(report: Report, rules: Mapping[str, Rule], inputs: Inputs, setting
     else:
         text = formats.render(report, settings.output_format, Context(rules, inputs.lines, color))
     _write(text, request.output_file)
+    for output in request.outputs:
+        _write(formats.render(report, output.form, Context(rules, inputs.lines)), output.file)
     _remark(report, request)
     if report.errors:
         return WRONG
     return FOUND if not all(map(is_refuted, report.findings)) and not request.exit_zero else CLEAN
+
+
+def _watched(request: Request, stdin: str | None) -> int:
+    """Checks again and again, as files change."""
+    writes = request.fix or request.fix_only or request.diff or request.write_baseline or request.add_ignore
+    if stdin is not None or request.confirm or writes:
+        raise UserError(f"--watch reports on files and does nothing else: it goes with no {STDIN} and no other action")
+    from jaxlint.source.trees import Trees
+    from jaxlint.watching import watch
+
+    once, trees = replace(request, watch=False), Trees()
+    return watch(lambda: check(once, trees), request.paths)
 
 
 def _confirmed(
@@ -353,6 +373,50 @@ def doctor(python: str) -> int:
     return CLEAN if serves else WRONG
 
 
+def merge(reports: Sequence[Path], output_file: Path | None) -> int:
+    """Puts reports together; the exit status is that of a check of all their files."""
+    from jaxlint.report.merge import merge as merged
+
+    texts = {}
+    for path in reports:
+        try:
+            texts[str(path)] = path.read_text("utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise UserError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    whole = merged(texts)
+    _write(whole.text, output_file)
+    return WRONG if whole.errors else FOUND if whole.findings else CLEAN
+
+
+def server() -> int:
+    """Serves an editor."""
+    try:
+        from jaxlint.server.language import serve
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.startswith("jaxlint"):
+            raise
+        raise UserError(f"the server needs {error.name}: install jaxlint with the extra `lsp`") from None
+    serve()
+    return CLEAN
+
+
+def completion(parser: ArgumentParser, shell: str) -> int:
+    """Prints the script that lets a shell complete arguments."""
+    from jaxlint.completion import script
+
+    pages = load_rules()
+    codes = tuple(page.code for page in pages)
+    families = tuple(sorted({code[:3] for code in codes}))
+    words = {
+        "CODE": (*codes, *(page.name for page in pages)),
+        "CODES": (*families, *codes, choices.ALL),
+        "FORMAT[=FILE]": choices.FORMATS,
+        "LEVEL": choices.LEVELS,
+    }
+    _print(script(parser, shell, words))
+    return CLEAN
+
+
 def clean(paths: Sequence[str]) -> int:
     """Removes the cache that a check of these paths would use."""
     settings = choices.resolve(Flags(), (rule.code for rule in load_rules()), _start(paths or ["."]))
@@ -454,12 +518,21 @@ def _print(text: str, stream: TextIO | None = None) -> None:
 
 
 def _write(text: str, path: Path | None) -> None:
+    """Prints a report, or writes it as a whole: nobody reads half of one, and an old one stays until then."""
     if path is None:
         _print(text)
         return
+    scratch = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        path.write_text(text, encoding="utf-8", errors="backslashreplace")
+        if path.exists() and not path.is_file():
+            # A pipe or a device, which is to be written to and not to be replaced.
+            scratch = path
+        scratch.write_text(text, encoding="utf-8", errors="backslashreplace")
+        if scratch is not path:
+            scratch.replace(path.resolve())
     except OSError as error:
+        if scratch is not path:
+            scratch.unlink(missing_ok=True)
         raise UserError(f"{path}: cannot write the report: {error.strerror}") from None
 
 

@@ -17,17 +17,27 @@ from jaxlint.sites import Note, Span
 from jaxlint.source.files import SourceFile
 from jaxlint.source.notebooks import Notebook, decode_notebook
 from jaxlint.source.suppressions import Suppressions, read_suppressions
-from jaxlint.source.text import SourceText, decode_source, read_bytes
+from jaxlint.source.text import SourceText, checked_source, decode_source, read_bytes
 
 if TYPE_CHECKING:
     from jaxlint.interp.program import SourceFile as Program
+    from jaxlint.source.trees import Trees
 
 
 class Inputs:
-    """The files by the path under which each is shown. `given` holds the bytes of those that are no files."""
+    """The files by the path under which each is shown. `given` holds the bytes of those that are no files, `texts` what
+    an editor has of others; `trees` keeps what was parsed for the next inputs."""
 
-    def __init__(self, given: Mapping[str, bytes] | None = None) -> None:
+    def __init__(
+        self,
+        given: Mapping[str, bytes] | None = None,
+        *,
+        texts: Mapping[str, str] | None = None,
+        trees: "Trees | None" = None,
+    ) -> None:
         self.given = dict(given or {})
+        self.texts = texts or {}
+        self.trees = trees
         self.files: dict[str, SourceFile] = {}
         self.beside: dict[str, SourceFile] = {}
         self.errors: list[FileError] = []
@@ -78,7 +88,7 @@ class Inputs:
 
         suppressions = self.suppressions[path]
         try:
-            tree = parse(source)
+            tree = parse(source) if self.trees is None else self.trees.parse(source)
         except SourceError as error:
             # Whoever asks again gets the same answer, and the error is told once.
             self._sources[path] = None
@@ -113,6 +123,8 @@ class Inputs:
 
     def read(self, path: str) -> SourceText:
         """The text of a file; of a notebook the program that its cells make."""
+        if path in self.texts:
+            return checked_source(SourceText(path, self.texts[path]))
         data = self.bytes_of(path)
         if not (self.files.get(path) or self.beside[path]).notebook:
             return decode_source(data, path)

@@ -59,6 +59,11 @@ class Match:
     heat: Heat = Heat.COLD
     message: str = ""
 
+    @property
+    def names_callees(self) -> bool:
+        """True if it is about some callees alone: then it says more than a block that takes any."""
+        return any(not pattern.startswith("!") for pattern in self.callees)
+
     def fits(self, site: Site) -> bool:
         """True if the site has what this block asks for."""
         if site.operation not in self.operations or site.heat < self.heat:
@@ -241,8 +246,9 @@ def parse_page(text: str, path: str) -> Rule:
 def judge(rules: Iterable[Rule], sites: Iterable[Site]) -> Iterator[Finding]:
     """The findings of `rules` on `sites`, one a (span, code): the hottest, then the most confident.
 
-    In each family the rule of the lowest code that fits a site wins. Where an operand may be a tracer or an array, the
-    site's being traced decides between the tracer rule and the others. Give every rule here and select afterwards:
+    In each family one rule wins that fits a site: a block that names its callees before one that takes any, then the
+    lowest code. Where an operand may be a tracer or an array, the site's being traced decides between the tracer rule
+    and the others. Give every rule here and select afterwards:
     a rule that is left out would hand its sites to the next one.
     """
     index: dict[Operation, list[tuple[Rule, Match]]] = {}
@@ -250,6 +256,8 @@ def judge(rules: Iterable[Rule], sites: Iterable[Site]) -> Iterator[Finding]:
         for match in rule.matches:
             for operation in match.operations:
                 index.setdefault(operation, []).append((rule, match))
+    for candidates in index.values():
+        candidates.sort(key=lambda candidate: not candidate[1].names_callees)
     best: dict[tuple[object, str], Finding] = {}
     for site in sites:
         for rule, match in _winners(index.get(site.operation, ()), site):

@@ -233,13 +233,23 @@ class Flags:
 
 
 @dataclass(frozen=True, slots=True)
+class Output:
+    """One form of the report, and the file that it goes to; None is standard output."""
+
+    form: str
+    file: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Request:
-    """One call of ``jaxlint check`` as typed data: what to check, the choices, and where the report goes."""
+    """One call of ``jaxlint check`` as typed data: what to check, the choices, and where the report goes. `outputs`
+    are files that it is written to besides."""
 
     paths: tuple[str, ...]
     flags: Flags
     stdin_filename: str | None = None
     output_file: Path | None = None
+    outputs: tuple[Output, ...] = ()
     statistics: bool = False
     show_settings: bool = False
     show_files: bool = False
@@ -250,6 +260,7 @@ class Request:
     no_cache: bool = False
     confirm: bool = False
     confirmed_only: bool = False
+    watch: bool = False
     fix: bool = False
     fix_only: bool = False
     diff: bool = False

@@ -244,6 +244,21 @@ def test_every_library_that_gives_device_arrays_makes_a_file_matter() -> None:
                     assert any(part.startswith(ARRAY_LIBRARIES) for part in name.lower().split(".")), name
 
 
+@pytest.mark.parametrize(
+    ("models", "value"),
+    [
+        ({"function": [{"names": ["mylab.load"], "returns": "device"}]}, "mylab.load()"),
+        ({"attribute": [{"names": ["mylab.data"], "returns": "device"}]}, "mylab.data"),
+        ({"alias": {"mylab.numpy": "jax.numpy"}}, "mylab.numpy.ones(3)"),
+    ],
+)
+def test_so_does_a_library_of_the_users_own_models(models: dict[str, object], value: str) -> None:
+    text = f"import mylab\nfor _ in range(9):\n    print({value} + 1)\n".encode()
+    settings = Settings(models=models, models_place="jaxlint.toml:1")
+    assert lines(check_bytes(settings, text, "page.py")) == [("JT101", 3)]
+    assert check_bytes(Settings(), text, "page.py").findings == ()
+
+
 def test_a_file_without_arrays_is_still_parsed_and_its_comments_read(tmp_path: Path) -> None:
     assert check_text("x = (\n").errors[0].message
     assert lines(check_text("x = 1  # jaxlint: ignore[JT999]\n")) == [("JT002", 1)]

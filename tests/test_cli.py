@@ -4,6 +4,7 @@ import io
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import pytest
 from jaxlint import __version__, cli, commands
 from jaxlint.check import check_text
 from jaxlint.rulebook import load_rules
+from jaxlint.settings import FORMATS
 
 ROOT = Path(__file__).resolve().parent.parent
 BAD = """import jax
@@ -203,7 +205,7 @@ class TestWrongRequests:
     @pytest.mark.parametrize(
         ("arguments", "line"),
         [
-            ("", "say what to do: jaxlint check, run, report, rule, rules or doctor (see jaxlint --help)"),
+            ("", "say what to do: jaxlint check, run, or another command (see jaxlint --help)"),
             ("check --selct JT1", "unrecognized arguments: --selct (see jaxlint --help)"),
             ("check a.py -", "- is standard input and cannot be given with other paths: check them in two calls"),
             ("check a.py --stdin-filename b.py", "--stdin-filename is the name of standard input: give - as the path"),
@@ -221,6 +223,23 @@ class TestWrongRequests:
             (
                 "check --output-file no/such/folder.txt a.py",
                 "no/such/folder.txt: cannot write the report: No such file or directory",
+            ),
+            (
+                "check --output-format json=no/such/folder.txt a.py",
+                "no/such/folder.txt: cannot write the report: No such file or directory",
+            ),
+            (
+                "check --output-format jsn=x a.py",
+                "argument --output-format: invalid choice: 'jsn' (choose from text, concise, json, sarif, github, "
+                "gitlab, junit) (see jaxlint check --help)",
+            ),
+            (
+                "check --output-format json= a.py",
+                "argument --output-format: json= names no file: json=FILE (see jaxlint check --help)",
+            ),
+            (
+                "check --output-format json --output-format sarif a.py",
+                "--output-format json and sarif are both to be printed: give one a file, sarif=FILE",
             ),
             ("rule JT105x", 'unknown rule "JT105x": did you mean "JT105"?'),
             ("rule prnt", 'unknown rule "prnt": did you mean "print"?'),
@@ -253,6 +272,18 @@ class TestWrongRequests:
 
     def test_options_are_not_abbreviated(self, jaxlint: Runner) -> None:
         assert "unrecognized arguments: --sel" in jaxlint.error("check", "--sel", "JT1")
+
+
+class TestHelp:
+    @pytest.mark.parametrize("command", cli.EXAMPLES)
+    def test_shows_examples_that_are_understood(self, jaxlint: Runner, command: str) -> None:
+        status, out, _ = jaxlint(command, "--help")
+        assert status == 0
+        for what, call in cli.EXAMPLES[command]:
+            assert re.search(rf"^  {re.escape(what)} +{re.escape(call)}$", out, re.MULTILINE)
+            words = shlex.split(call.partition(" >> ")[0])
+            assert words[:2] == ["jaxlint", command]
+            cli._parser().parse_args(words[1:])
 
 
 class TestSelection:
@@ -381,6 +412,36 @@ class TestOutput:
         _, printed, _ = jaxlint("check", write("a.py", BAD))
         assert jaxlint("check", "--output-file", "report.txt") == (1, "", "1 finding in 1 file\n")
         assert Path("report.txt").read_text("utf-8") == printed
+
+    def test_to_several_files_besides_what_is_printed(self, jaxlint: Runner) -> None:
+        write("a.py", BAD)
+        write("b.py", "x = (")
+        printed = jaxlint("check")
+        one_by_one = {form: jaxlint("check", "--output-format", form)[1] for form in FORMATS}
+        files = [word for form in FORMATS for word in ("--output-format", f"{form}=out.{form}")]
+        assert jaxlint("check", *files, "--color", "never") == printed
+        assert {form: Path(f"out.{form}").read_text("utf-8") for form in FORMATS} == one_by_one
+        assert jaxlint("check", "--output-format", "json", *files, "--output-file", "main.json") == (2, "", printed[2])
+        assert Path("main.json").read_text("utf-8") == one_by_one["json"]
+        assert {path.name for path in Path.cwd().iterdir() if "out" in path.name} == {f"out.{form}" for form in FORMATS}
+
+    @pytest.mark.skipif(os.name == "nt", reason="links and devices differ")
+    def test_a_report_is_written_where_the_name_leads(self, jaxlint: Runner) -> None:
+        write("a.py", BAD)
+        Path("link.txt").symlink_to(write("real.txt", "old"))
+        assert jaxlint("check", "--output-format", "concise=link.txt", "--output-format", "json=/dev/null")[0] == 1
+        assert Path("real.txt").read_text("utf-8").startswith("a.py:10:9: JT101")
+        assert Path("link.txt").is_symlink()
+        assert Path("/dev/null").is_char_device()
+
+    def test_a_report_that_can_not_be_written_leaves_the_old_one(self, jaxlint: Runner) -> None:
+        write("a.py", BAD)
+        Path("folder").mkdir()
+        assert jaxlint("check", "--output-format", "json=folder")[::2] == (
+            2,
+            "jaxlint: folder: cannot write the report: Is a directory\n",
+        )
+        assert sorted(path.name for path in Path.cwd().iterdir() if path.name != ".jaxlint_cache") == ["a.py", "folder"]
 
     def test_statistics(self, jaxlint: Runner) -> None:
         write("a.py", BAD)

@@ -16,7 +16,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("__main__",),
     ("cli", "pytest_plugin"),
     ("commands", "watched"),
-    ("api",),
+    ("server", "watching", "completion", "api"),
     ("repairs",),
     ("check", "fix", "baseline", "confirm", "trace", "report"),
     ("fixes", "inputs", "selection", "cache"),
@@ -136,6 +136,14 @@ def test_a_check_loads_neither_jax_nor_numpy(tmp_path: Path) -> None:
     names = loaded(code, PACKAGE.parent)
     assert "libcst" in names
     assert names.isdisjoint({"jax", "jaxlib", "numpy"})
+
+
+def test_a_check_loads_nothing_of_what_other_commands_need(tmp_path: Path) -> None:
+    (tmp_path / "page.py").write_text("import jax\nprint(jax.numpy.ones(3))\n")
+    code = f"import os, jaxlint.cli\nos.chdir({str(tmp_path)!r})\njaxlint.cli.main(['check', '-q', '.'])"
+    names = loaded(code, PACKAGE.parent)
+    assert "libcst" in names
+    assert names.isdisjoint({"pygls", "lsprotocol", "cattrs", "watchfiles", "shtab", "mkdocs", "asyncio"})
 
 
 def test_the_version_loads_no_syntax_tree() -> None:

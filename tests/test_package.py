@@ -118,7 +118,8 @@ def test_check_needs_libcst_alone(wheel: Path) -> None:
     required = [line for line in lines if line.startswith("Requires-Dist:") and "extra ==" not in line]
     assert [line.split()[1].split(">")[0] for line in required] == ["libcst"]
     assert "License-Expression: Apache-2.0" in lines
-    assert {"confirm", "virtual", "dev"} <= {line.split()[1] for line in lines if line.startswith("Provides-Extra:")}
+    extras = {"confirm", "virtual", "lsp", "watch", "completion", "docs", "dev"}
+    assert extras <= {line.split()[1] for line in lines if line.startswith("Provides-Extra:")}
 
 
 def test_a_wheel_runs_with_the_sources_absent(wheel: Path, dependencies: Path, tmp_path: Path) -> None:

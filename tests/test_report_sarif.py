@@ -100,7 +100,10 @@ def test_levels_odd_paths_cells_and_errors() -> None:
     assert "odd%2C%20100%25%3A%1B%5B1m.py" in json.dumps(results[1]["locations"])
     assert results[0]["locations"] == [
         {
-            "physicalLocation": {"artifactLocation": {"uri": "book.ipynb", "uriBaseId": "SRCROOT"}},
+            "physicalLocation": {
+                "artifactLocation": {"uri": "book.ipynb", "uriBaseId": "SRCROOT"},
+                "region": {"startLine": 1, "startColumn": 1, "endLine": 1, "endColumn": 2},
+            },
             "logicalLocations": [{"name": "cell 3", "kind": "module"}],
         }
     ]
@@ -108,6 +111,60 @@ def test_levels_odd_paths_cells_and_errors() -> None:
     (invocation,) = cast(list[dict[str, object]], run["invocations"])
     assert invocation["executionSuccessful"] is False
     assert "invalid syntax" in json.dumps(invocation)
+
+
+@pytest.mark.parametrize("report", [PLAIN, RICH], ids=["plain", "rich"])
+def test_what_code_scanning_asks_for_beyond_the_standard(report: Report) -> None:
+    """As GitHub documents it: what it requires of rules and of places, and how much it reads."""
+    run = json.loads(render(report, CONTEXT))["runs"][0]
+    driver = run["tool"]["driver"]
+    assert driver["name"]
+    assert driver["semanticVersion"]
+    for rule in driver["rules"]:
+        assert rule["help"]["text"]
+        assert rule["help"]["markdown"]
+        assert 0 < len(rule["shortDescription"]["text"]) <= len(rule["fullDescription"]["text"]) <= 1024
+        assert rule["defaultConfiguration"]["level"] in ("note", "warning", "error")
+        assert rule["properties"]["problem.severity"] in ("recommendation", "warning", "error")
+        assert 0 < len(rule["properties"]["tags"]) <= 10
+    for result in run["results"]:
+        assert driver["rules"][result["ruleIndex"]]["id"] == result["ruleId"]
+        assert result["message"]["text"]
+        assert result["partialFingerprints"]
+        (flow,) = result.get("codeFlows") or ({"threadFlows": [{"locations": []}]},)
+        steps = [step["location"] for step in flow["threadFlows"][0]["locations"]]
+        assert all(step["message"]["text"] for step in steps)
+        for location in (*result["locations"], *steps):
+            region = location["physicalLocation"]["region"]
+            begin, end = (region["startLine"], region["startColumn"]), (region["endLine"], region["endColumn"])
+            assert (1, 1) <= begin < end
+            assert not location["physicalLocation"]["artifactLocation"]["uri"].startswith("/")
+
+
+def test_a_step_goes_to_the_end_of_its_line() -> None:
+    (result,) = json.loads(render(PLAIN, CONTEXT))["runs"][0]["results"]
+    steps = result["codeFlows"][0]["threadFlows"][0]["locations"]
+    assert steps[0]["location"]["physicalLocation"]["region"] == {
+        "startLine": 1,
+        "startColumn": 1,
+        "endLine": 1,
+        "endColumn": len("import jax") + 1,
+    }
+
+
+def test_a_fix_is_carried() -> None:
+    results = json.loads(render(RICH, CONTEXT))["runs"][0]["results"]
+    (fixed,) = [result for result in results if "fixes" in result]
+    (fix,) = fixed["fixes"]
+    assert fix["description"] == {"text": "move it out of the loop (unsafe)"}
+    (change,) = fix["artifactChanges"]
+    assert change["artifactLocation"] == fixed["locations"][0]["physicalLocation"]["artifactLocation"]
+    assert change["replacements"] == [
+        {
+            "deletedRegion": {"startLine": 1, "startColumn": 11, "endLine": 1, "endColumn": 22},
+            "insertedContent": {"text": "loss"},
+        }
+    ]
 
 
 def prints(report: Report, source: tuple[str, ...]) -> list[str]:

@@ -203,6 +203,17 @@ def test_the_rule_of_the_lowest_code_wins_in_its_family() -> None:
     assert codes([second, first], site()) == ["JT104"]
 
 
+def test_a_rule_for_some_callees_goes_before_one_for_all() -> None:
+    general = parse_page(page(), NAME)
+    text = page(title="# JT199 other")
+    special = parse_page(text.replace("[[match]]", '[[match]]\ncallee = "mylab.*"'), "JT199-other.md")
+    for rules in ([general, special], [special, general]):
+        assert codes(rules, site(callee="mylab.show")) == ["JT199"]
+        assert codes(rules, site(callee="other.show")) == ["JT104"]
+    but_some = parse_page(text.replace("[[match]]", '[[match]]\ncallee = "!mylab.*"'), "JT199-other.md")
+    assert codes([but_some, general], site(callee="other.show")) == ["JT104"]
+
+
 def test_one_finding_a_place_the_hottest_and_then_the_surest() -> None:
     rule = parse_page(page(), NAME)
     sites = [

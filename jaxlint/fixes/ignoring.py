@@ -49,4 +49,4 @@ def _comment(source: SourceText, end: int, codes: Iterable[str], reason: str, pr
     if line in present:
         return edit(source, present[line], present[line], "".join(f", {code}" for code in codes))
     gap = "" if source.text[:end].endswith("  ") else "  "
-    return edit(source, end, end, f"{gap}# jaxlint: ignore[{', '.join(codes)}] {reason}")
+    return edit(source, end, end, f"{gap}# jaxlint: ignore[{', '.join(codes)}] {reason}".rstrip())

@@ -49,11 +49,14 @@ def severity(finding: Finding) -> Severity:
     and so is what the runtime pass has refuted."""
     if is_refuted(finding):
         return Severity.NOTE
-    if finding.code.startswith("JT4"):
-        return Severity.ERROR
     if finding.code.startswith(HEAT_FAMILIES) and finding.heat < Heat.HOT:
         return Severity.NOTE
-    return Severity.WARNING
+    return loudest(finding.code)
+
+
+def loudest(code: str) -> Severity:
+    """How loud a finding of a rule can be."""
+    return Severity.ERROR if code.startswith("JT4") else Severity.WARNING
 
 
 def escape(text: str) -> str:

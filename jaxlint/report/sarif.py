@@ -1,4 +1,8 @@
-"""The format `sarif`: SARIF 2.1.0, for code scanning services and editors."""
+"""The format `sarif`: SARIF 2.1.0, for code scanning services and editors.
+
+Keeps to what GitHub's code scanning asks for beyond the standard: every place has a whole region, every rule a level
+and a severity, descriptions and tags are no longer than it reads.
+"""
 
 import json
 import re
@@ -7,7 +11,16 @@ from pathlib import PurePath
 from urllib.parse import quote
 
 from jaxlint.findings import FileError, Finding, Fix, Report
-from jaxlint.report.context import Context, Severity, fingerprints, full_message, heat_word, severity, source_line
+from jaxlint.report.context import (
+    Context,
+    Severity,
+    fingerprints,
+    full_message,
+    heat_word,
+    loudest,
+    severity,
+    source_line,
+)
 from jaxlint.report.json import verdict_object
 from jaxlint.report.verdicts import is_refuted
 from jaxlint.rulebook import Rule
@@ -15,6 +28,10 @@ from jaxlint.sites import Note
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 ROOT = "SRCROOT"
+# As much as GitHub reads of a description.
+DESCRIBED = 1024
+# A cell's lines are not those of the file; who asks for a region in the file is shown its beginning.
+TOP = {"startLine": 1, "startColumn": 1, "endLine": 1, "endColumn": 2}
 LEVELS = {Severity.NOTE: "note", Severity.WARNING: "warning", Severity.ERROR: "error"}
 
 
@@ -27,6 +44,7 @@ def render(report: Report, context: Context) -> str:
             "driver": {
                 "name": "jaxlint",
                 "version": context.version,
+                "semanticVersion": context.version,
                 "rules": [_rule(code, context.rules.get(code)) for code in codes],
             }
         },
@@ -47,14 +65,18 @@ def render(report: Report, context: Context) -> str:
 def _rule(code: str, rule: Rule | None) -> Mapping[str, object]:
     if rule is None:
         return {"id": code}
+    level = LEVELS[loudest(code)]
     return {
         "id": code,
         "name": rule.name,
-        "shortDescription": {"text": _first_sentence(rule.summary)},
-        "fullDescription": {"text": rule.summary},
+        "shortDescription": {"text": _first_sentence(rule.summary)[:DESCRIBED]},
+        "fullDescription": {"text": rule.summary[:DESCRIBED]},
         "help": {"text": rule.prose, "markdown": rule.text},
-        "defaultConfiguration": {"enabled": rule.default},
-        "properties": {"tags": ["jax", *([str(rule.direction)] if rule.direction else [])]},
+        "defaultConfiguration": {"enabled": rule.default, "level": level},
+        "properties": {
+            "tags": ["jax", *(["performance", str(rule.direction)] if rule.direction else [])],
+            "problem.severity": level,
+        },
     }
 
 
@@ -64,12 +86,7 @@ def _first_sentence(text: str) -> str:
 
 def _result(finding: Finding, digest: str, codes: Sequence[str], context: Context) -> Mapping[str, object]:
     span = finding.span
-    region: dict[str, object] = {
-        "startLine": span.line,
-        "startColumn": span.column,
-        "endLine": span.end_line,
-        "endColumn": span.end_column,
-    }
+    region = _region(span.line, span.column, span.end_line, span.end_column)
     text = source_line(context, finding)
     if text is not None:
         region["snippet"] = {"text": text}
@@ -87,26 +104,20 @@ def _result(finding: Finding, digest: str, codes: Sequence[str], context: Contex
         | ({"heat": heat_word(finding)} if heat_word(finding) else {})
         | ({"verdict": verdict_object(finding.verdict)} if finding.verdict else {}),
     }
-    # A region counts lines of the file, which a cell's lines are not.
-    if finding.fix is not None and span.cell is None:
-        result["fixes"] = [_fix(span.path, finding.fix)]
     if finding.notes:
-        before = [_step(note) for note in finding.notes if not note.after]
-        after = [_step(note) for note in finding.notes if note.after]
+        before = [_step(note, context) for note in finding.notes if not note.after]
+        after = [_step(note, context) for note in finding.notes if note.after]
         here = {"location": {**_location(span.path, region, span.cell), "message": {"text": message}}}
         result["codeFlows"] = [{"threadFlows": [{"locations": [*before, here, *after]}]}]
+    if finding.fix is not None and span.cell is None:
+        result["fixes"] = [_fix(finding.fix, span.path)]
     return result
 
 
-def _fix(path: str, fix: Fix) -> Mapping[str, object]:
+def _fix(fix: Fix, path: str) -> Mapping[str, object]:
     replacements = [
         {
-            "deletedRegion": {
-                "startLine": edit.line,
-                "startColumn": edit.column,
-                "endLine": edit.end_line,
-                "endColumn": edit.end_column,
-            },
+            "deletedRegion": _region(edit.line, edit.column, edit.end_line, edit.end_column),
             "insertedContent": {"text": edit.text},
         }
         for edit in fix.edits
@@ -117,16 +128,22 @@ def _fix(path: str, fix: Fix) -> Mapping[str, object]:
     }
 
 
-def _step(note: Note) -> Mapping[str, object]:
-    region = {"startLine": note.line, "startColumn": note.column}
+def _region(line: int, column: int, end_line: int, end_column: int) -> dict[str, object]:
+    return {"startLine": line, "startColumn": column, "endLine": end_line, "endColumn": end_column}
+
+
+def _step(note: Note, context: Context) -> Mapping[str, object]:
+    """A step of the provenance: from its place to the end of the line."""
+    lines = context.lines(note.path, note.cell)
+    end = len(lines[note.line - 1].rstrip()) + 1 if note.line <= len(lines) else 0
+    region = _region(note.line, note.column, note.line, max(end, note.column + 1))
     return {"location": {**_location(note.path, region, note.cell), "message": {"text": note.message}}}
 
 
 def _location(path: str, region: Mapping[str, object], cell: int | None) -> dict[str, object]:
-    """A place in a file. A region counts lines of the file, which a cell's lines are not: a cell is named instead."""
-    physical: dict[str, object] = {"artifactLocation": _artifact(path)}
+    """A place in a file; of a notebook the file, and the cell by name."""
+    physical = {"artifactLocation": _artifact(path), "region": TOP if cell is not None else region}
     if cell is None:
-        physical["region"] = region
         return {"physicalLocation": physical}
     return {"physicalLocation": physical, "logicalLocations": [{"name": f"cell {cell}", "kind": "module"}]}
 
@@ -139,8 +156,6 @@ def _artifact(path: str) -> Mapping[str, object]:
 
 
 def _notification(error: FileError) -> Mapping[str, object]:
-    region = {} if error.line is None else {"startLine": error.line, "startColumn": error.column or 1}
-    location = {
-        "physicalLocation": {"artifactLocation": _artifact(error.path), **({"region": region} if region else {})}
-    }
+    line, column = error.line or 1, error.column or 1
+    location = _location(error.path, _region(line, column, line, column + 1), error.cell)
     return {"level": "error", "message": {"text": error.message}, "locations": [location]}
