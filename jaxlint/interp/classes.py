@@ -27,6 +27,8 @@ from jaxlint.interp.values import (
 from jaxlint.kinds import Kind
 
 MAX_BASES = 128
+MAKING_DEPTH = 3
+"""So deep the calls of a constructor are told apart by the instance that they make, as those of a decorator are."""
 
 
 def mro(engine: Engine, cls: Class) -> list[Class | Library]:
@@ -127,6 +129,16 @@ def instantiate(frame: Frame, node: cst.CSTNode, cls: Class, arguments: Argument
         for base in mro(engine, cls):
             if isinstance(base, Class):
                 engine.instances.setdefault(base, []).append(instance)
+    making, engine.making = engine.making, max(engine.making, frame.depth + MAKING_DEPTH)
+    try:
+        return _constructed(frame, node, instance, arguments)
+    finally:
+        engine.making = making
+
+
+def _constructed(frame: Frame, node: cst.CSTNode, instance: Instance, arguments: Arguments) -> Value:
+    """Run what makes an instance: its __init__, or its fields and what follows them."""
+    engine, cls = frame.engine, instance.cls
     receiver = of(instance)
     init = find_in_class(engine, cls, "__init__")
     if init is None and arguments and _is_what_it_holds(engine, cls):

@@ -44,11 +44,11 @@ def define_function(frame: Frame, node: cst.FunctionDef) -> Value:
 
 def _decorated(frame: Frame, decorator: cst.Decorator, decorating: Value, argument: Argument) -> Value:
     engine = frame.engine
-    before, engine.decorating = engine.decorating, frame.depth + 2
+    before, engine.making = engine.making, frame.depth + 2
     try:
         return engine.call(frame, decorator.decorator, decorating, [argument])
     finally:
-        engine.decorating = before
+        engine.making = before
 
 
 def _replaces(value: Value) -> bool:

@@ -9,40 +9,85 @@ from jaxlint.interp.engine import Frame, statement
 from jaxlint.interp.flow import execute, truth
 from jaxlint.interp.generators import note_suspension
 from jaxlint.interp.heap import base_of
-from jaxlint.interp.heat import Pace
+from jaxlint.interp.heat import Pace, cooler
 from jaxlint.interp.iteration import has_few_turns, iterated, loop_pace
 from jaxlint.interp.narrowing import narrow
 from jaxlint.interp.program import bind, children
 from jaxlint.interp.scopes import assign_name
-from jaxlint.interp.values import PYTHON, UNKNOWN, Mapping, Moved, Value
+from jaxlint.interp.states import RawSite, State
+from jaxlint.interp.values import PYTHON, UNKNOWN, Mapping, Moved, Value, join
 from jaxlint.interp.widening import widen, without_constant
 from jaxlint.kinds import Kind
+from jaxlint.sites import Operation
 
 MAX_TURNS = 6
 
 
 def _loop(frame: Frame, turn: "Turn") -> None:
-    """Run a loop's turns until nothing new is seen, at most MAX_TURNS; then what is not settled is widened."""
+    """Run a loop's turns until nothing new is seen, at most MAX_TURNS; then what is not settled is widened.
+
+    The first turn starts from what the loop finds, all others from what a turn leaves: what only the first turn does
+    is done once.
+    """
     breaks, continues, loops, trying = frame.breaks, frame.continues, frame.loops, frame.trying
     frame.breaks, frame.loops, frame.trying = [], (*loops, frame.pace), 0
-    head = frame.state.copy()
+    activation = frame.activation
+    sites, calls = activation.sites, activation.calls
+    found = frame.state.copy()
+    head = found.copy()
+    first: tuple[dict[tuple[int, Operation], RawSite], set[tuple[int, Pace]]] = ({}, set())
     for n in range(MAX_TURNS):
         frame.state = head.copy()
         frame.continues = []
+        activation.sites, activation.calls = dict(sites), set()
         turn(frame)
         for state in frame.continues:
             frame.state.merge(state)
         if n >= MAX_TURNS - 2:
             frame.state.names = {k: widen(v) for k, v in frame.state.names.items()}
-        if not head.merge(frame.state):
+        if n == 0:
+            first = (activation.sites, activation.calls)
+            head = frame.state.copy()
+            if not head.alive or _settled(head, found):
+                break
+            _suggest(head, found)
+        elif not head.merge(frame.state):
             break
-    exit_state = head
+    _add_first_turn(frame, *first, frame.loops[-1])
+    activation.calls |= calls
+    exit_state = found
+    exit_state.merge(head)
     for state in frame.breaks:
         exit_state.merge(state)
     if not exit_state.alive:
         exit_state = head
     frame.state = exit_state
     frame.breaks, frame.continues, frame.loops, frame.trying = breaks, continues, loops, trying
+
+
+def _settled(left: State, found: State) -> bool:
+    """True if a turn left all names and host copies as the loop found them: every turn is like the first."""
+    return left.fetched == found.fetched and left.names == found.names
+
+
+def _suggest(head: State, found: State) -> None:
+    """Of what a turn leaves unknown, what the loop found under the name suggests the kind."""
+    for name, value in found.names.items():
+        left = head.names.get(name)
+        if left is not None and left.unknown:
+            head.names[name] = join(value, left)
+
+
+def _add_first_turn(
+    frame: Frame, sites: dict[tuple[int, Operation], RawSite], calls: set[tuple[int, Pace]], outer: Pace
+) -> None:
+    """Add what the first turn did and later ones do not: it runs as often as the loop, not as its turns."""
+    activation = frame.activation
+    for key, site in sites.items():
+        if key not in activation.sites:
+            activation.sites[key] = replace(site, pace=cooler(site.pace, outer))
+    later = {callee for callee, _ in activation.calls}
+    activation.calls |= {(callee, pace if callee in later else cooler(pace, outer)) for callee, pace in calls}
 
 
 class Turn:
