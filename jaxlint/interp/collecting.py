@@ -86,7 +86,7 @@ def _chosen(engine: Engine) -> dict[tuple[str, int, Operation, bool], tuple[RawS
     What is sure of a cold run says nothing of a hot one: heat and confidence come from the same reading.
     """
     paces, certain = _paces(engine)
-    eager = _eager(engine)
+    eager, clear = _eager(engine), _clear(engine)
     chosen: dict[tuple[str, int, Operation, bool], tuple[RawSite, Pace]] = {}
     for activation in engine.activations:
         outer = paces.get(activation.number, Pace.ONCE)
@@ -96,12 +96,28 @@ def _chosen(engine: Engine) -> dict[tuple[str, int, Operation, bool], tuple[RawS
                 continue
             if site.if_eager and activation.number not in eager:
                 site.confidence = Confidence.LOW
-            pace = Pace.ONCE if site.traced else (sure if site.confidence >= Confidence.MEDIUM else outer).then(site.pace)
+            if activation.number not in clear and (site.traced or site.confidence is Confidence.MEDIUM):
+                site.confidence = Confidence.LOW
+            around = sure if site.confidence >= Confidence.MEDIUM else outer
+            pace = Pace.ONCE if site.traced else around.then(site.pace)
             key = (site.module.path, site.module.place(site.node).number, site.operation, site.traced)
             old = chosen.get(key)
             if old is None or _rank(site, pace) > _rank(*old):
                 chosen[key] = (site, pace)
     return chosen
+
+
+def _clear(engine: Engine) -> set[int]:
+    """The activations that one set of arguments leads to: those that only joined ones call are not among them."""
+    callees = {callee for activation in engine.activations for callee, _ in activation.calls}
+    todo = [a.number for a in engine.activations if a.number not in callees and not a.joined]
+    clear = set(todo)
+    while todo:
+        for callee, _ in engine.by_number[todo.pop()].calls:
+            if callee not in clear and not engine.by_number[callee].joined:
+                clear.add(callee)
+                todo.append(callee)
+    return clear
 
 
 def _rank(site: RawSite, pace: Pace) -> tuple[bool, Heat, Confidence]:
@@ -209,6 +225,8 @@ def _paces(engine: Engine) -> tuple[dict[int, Pace], dict[int, Pace]]:
         if activation.entered and info is not None and info.enclosing_class is not None:
             for caller, pace in engine.unresolved.get(info.name, ()):
                 graph[caller].append((activation.number, pace))
+                if engine.by_number[caller].joined:
+                    engine.by_number[caller].chosen.add(activation.number)
     roots = [a.number for a in engine.activations if a.number not in callees]
     fixed: dict[int, Pace] = {}
     for activation in engine.activations:

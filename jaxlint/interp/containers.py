@@ -38,7 +38,9 @@ from jaxlint.kinds import ARRAY
 
 @handler("sort")
 def _sort(call: Call) -> Value:
-    """list.sort, list.index, list.count, list.remove: the elements are compared."""
+    """list.sort, list.index, list.count, list.remove: the elements are compared, but nothing equals None."""
+    if (call.argument(0) or UNKNOWN).none_only:
+        return PYTHON
     element = element_of(call.engine.heap, call.receiver or UNKNOWN)
     key = call.argument(1_000, "key")
     compared = element if key is None or key.none_only else call_with(call.frame, call.node, key, [element])

@@ -1,5 +1,7 @@
 """Definitions: functions with their defaults and decorators, classes with their bases and bodies."""
 
+from collections.abc import Iterator
+
 import libcst as cst
 
 from jaxlint.interp.engine import Argument, ClassRecord, Frame
@@ -87,6 +89,7 @@ def define_class(frame: Frame, node: cst.ClassDef) -> Value:
         caller=frame.caller,
     )
     engine.execute(inner, node.body)
+    record.converters = {name: engine.evaluate(inner, given) for name, given in _converters(node)}
     value = of(cls)
     for decorator in reversed(node.decorators):
         decorating = engine.evaluate(frame, decorator.decorator)
@@ -104,18 +107,13 @@ def _is_module(base: Value) -> bool:
 def _static_fields(node: cst.ClassDef) -> frozenset[str]:
     """The fields that a class declares as no leaves: pytree_node=False, static=True, meta_fields=[...]."""
     found: set[str] = set()
-    for line in node.body.body:
-        if isinstance(line, cst.SimpleStatementLine):
-            for statement in line.body:
-                if isinstance(statement, cst.AnnAssign) and isinstance(statement.target, cst.Name):
-                    value = statement.value
-                    if isinstance(value, cst.Call) and (
-                        any(
-                            _is_option(a, "pytree_node", "False") or _is_option(a, "static", "True") for a in value.args
-                        )
-                        or "nonpytree" in _last_name(value.func)
-                    ):
-                        found.add(statement.target.value)
+    for name, statement in _annotated(node):
+        value = statement.value
+        if isinstance(value, cst.Call) and (
+            any(_is_option(a, "pytree_node", "False") or _is_option(a, "static", "True") for a in value.args)
+            or "nonpytree" in _last_name(value.func)
+        ):
+            found.add(name)
     for decorator in node.decorators:
         if isinstance(decorator.decorator, cst.Call):
             for argument in decorator.decorator.args:
@@ -162,11 +160,21 @@ def _strings(node: cst.BaseExpression) -> set[str]:
     return {str(e.value.evaluated_value) for e in node.elements if isinstance(e.value, cst.SimpleString)}
 
 
-def _fields(node: cst.ClassDef) -> tuple[tuple[str, cst.BaseExpression | None], ...]:
-    out: list[tuple[str, cst.BaseExpression | None]] = []
+def _annotated(node: cst.ClassDef) -> Iterator[tuple[str, cst.AnnAssign]]:
     for line in node.body.body:
         if isinstance(line, cst.SimpleStatementLine):
             for statement in line.body:
                 if isinstance(statement, cst.AnnAssign) and isinstance(statement.target, cst.Name):
-                    out.append((statement.target.value, statement.annotation.annotation))
-    return tuple(out)
+                    yield statement.target.value, statement
+
+
+def _converters(node: cst.ClassDef) -> Iterator[tuple[str, cst.BaseExpression]]:
+    """``x: Array = field(converter=jnp.asarray)``, by the name of the field."""
+    for name, statement in _annotated(node):
+        for argument in statement.value.args if isinstance(statement.value, cst.Call) else ():
+            if argument.keyword is not None and argument.keyword.value == "converter":
+                yield name, argument.value
+
+
+def _fields(node: cst.ClassDef) -> tuple[tuple[str, cst.BaseExpression | None], ...]:
+    return tuple((name, statement.annotation.annotation) for name, statement in _annotated(node))

@@ -37,8 +37,8 @@ MAX_CONTEXTS = 8
 MAX_CONSTANT_CONTEXTS = 5
 """So many contexts of a function may differ in the literals that it is called with."""
 MAX_MADE = 64
-"""A decorator gets a context for each function that it is put above, a constructor for each instance that it makes: what
-they leave belongs to one of them, not to all."""
+"""A decorator gets a context for each function that it is put above, a constructor for each instance that it makes:
+what they leave belongs to one of them, not to all."""
 MAX_TRACED_CONTEXTS = 4
 """In traced code only the tracer rules look on; fewer contexts tell them enough."""
 STEPS_PER_ROOT = 400_000
@@ -332,7 +332,10 @@ class Engine:
 
 @dataclass(slots=True, eq=False)
 class ClassRecord:
-    """A class of the project: its bases, attributes by name (in the scope), and how instances are made."""
+    """A class of the project: its bases, attributes by name (in the scope), and how instances are made.
+
+    `converters` are the functions through which what a field is given goes first.
+    """
 
     cls: Class
     node: cst.CSTNode
@@ -341,6 +344,7 @@ class ClassRecord:
     bases: tuple[Value, ...]
     fields: tuple[tuple[str, cst.BaseExpression | None], ...]
     instances: list[Object] = field(default_factory=list)
+    converters: dict[str, Value] = field(default_factory=dict)
 
 
 def expression(*types: type) -> Callable[[Evaluator], Evaluator]:

@@ -279,9 +279,11 @@ def _try(frame: Frame, node: cst.CSTNode) -> None:
     if held:
         del frame.handlers[-len(held) :]
     raised = before
+    fetched = before.fetched.union(*(state.fetched for state in (frame.state, *frame.leaving)))
     for state in (frame.state, *frame.leaving):
         raised.merge(state)
-    raised.alive = True
+    # An error is about what was done: what the body fetched has its host copy when a handler looks at it.
+    raised.alive, raised.fetched = True, fetched
     after = frame.state
     if node.orelse is not None and after.alive:
         execute(frame, node.orelse.body)

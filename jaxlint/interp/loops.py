@@ -5,6 +5,7 @@ from dataclasses import replace
 import libcst as cst
 
 from jaxlint.interp.assignment import assign
+from jaxlint.interp.effects import is_fetched
 from jaxlint.interp.engine import Frame, statement
 from jaxlint.interp.flow import execute, truth
 from jaxlint.interp.generators import note_suspension
@@ -15,9 +16,9 @@ from jaxlint.interp.narrowing import narrow
 from jaxlint.interp.program import bind, children
 from jaxlint.interp.scopes import assign_name
 from jaxlint.interp.states import RawSite, State
-from jaxlint.interp.values import PYTHON, UNKNOWN, Mapping, Moved, Value, join
+from jaxlint.interp.values import PYTHON, UNKNOWN, Mapping, Moved, Token, Tuple, Value, join
 from jaxlint.interp.widening import widen, without_constant
-from jaxlint.kinds import Kind
+from jaxlint.kinds import ARRAY, Kind
 from jaxlint.sites import Operation
 
 MAX_TURNS = 6
@@ -74,8 +75,17 @@ def _suggest(head: State, found: State) -> None:
     """Of what a turn leaves unknown, what the loop found under the name suggests the kind."""
     for name, value in found.names.items():
         left = head.names.get(name)
-        if left is not None and left.unknown:
+        if left is not None and left is not value and not _is_plain(left):
             head.names[name] = join(value, left)
+
+
+def _is_plain(value: Value, depth: int = 3) -> bool:
+    """True of arrays and scalars whose places are known, and of tuples of them."""
+    if value.is_nothing or (value.unknown and not value.kind):
+        return False
+    return all(
+        isinstance(o, Tuple) and depth > 0 and all(_is_plain(v, depth - 1) for v in o.items) for o in value.objects
+    )
 
 
 def _add_first_turn(
@@ -105,9 +115,25 @@ class _ForTurn(Turn):
     def __call__(self, frame: Frame) -> None:
         place = frame.place(self.node)
         frame.state.fetched = {t for t in frame.state.fetched if t[0] != place}
+        element = _new(frame, self.element, (place, frame.activation.number))
         with frame.at_pace(self.pace):
-            assign(frame, self.node.target, self.element)
+            assign(frame, self.node.target, element)
             execute(frame, self.node.body)
+
+
+def _new(frame: Frame, value: Value, token: Token, depth: int = 3) -> Value:
+    """What a turn takes from the iterable: other arrays than the turn before took, with a host copy if all have one."""
+    objects = value.objects
+    if depth and any(isinstance(o, Tuple) for o in objects):
+        objects = frozenset(
+            Tuple(tuple(_new(frame, v, (*token, n), depth - 1) for n, v in enumerate(o.items)))
+            if isinstance(o, Tuple)
+            else o
+            for o in objects
+        )
+    if not value.kind & ARRAY or is_fetched(frame, value.tokens):
+        return replace(value, objects=objects)
+    return replace(value, objects=objects, tokens=frozenset((token,)))
 
 
 class _WhileTurn(Turn):
