@@ -12,6 +12,7 @@ from jaxlint.interp.heat import Pace
 from jaxlint.interp.iteration import FEW
 from jaxlint.interp.values import (
     NOTHING,
+    NULL,
     PYTHON,
     UNKNOWN,
     Function,
@@ -56,8 +57,8 @@ def _tree_map(call: Call) -> Value:
 def _matched(call: Call, tree: Value, rest: Value) -> Value:
     """What of another tree goes with a leaf of the first: a leaf, or all that lies where the first tree has one."""
     instances = frozenset(o for o in rest.objects if isinstance(base_of(o), Instance))
-    if instances and not tree.objects:
-        return Value(objects=instances, unknown=True)
+    if instances and tree.objects <= {NULL}:
+        return Value(objects=instances)
     return join_all(leaves(call.engine.heap, rest)) or NOTHING
 
 
