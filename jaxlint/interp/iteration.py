@@ -84,13 +84,13 @@ _PAIRING = {"enumerate", "reversed", "sorted", "zip"}
 
 
 def _is_few(frame: Frame, iterable: Value) -> bool:
-    """True of tuples and lists of few literals, all written out in the source."""
+    """True of tuples and of lists made here, of few literals, all written out in the source."""
     if not iterable.objects or iterable.unknown or iterable.kind:
         return False
     for obj in iterable.objects:
         if isinstance(obj, Tuple):
             items = list(obj.items)
-        elif isinstance(obj, Sequence):
+        elif isinstance(obj, Sequence) and obj.scope == frame.scope.number:
             fields = frame.engine.heap.fields(obj)
             items = list(fields.values())
             if ANY in fields:
