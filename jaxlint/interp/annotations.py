@@ -5,7 +5,7 @@ from dataclasses import replace
 import libcst as cst
 
 from jaxlint.interp.engine import ClassRecord, Frame
-from jaxlint.interp.heap import ANY, KEYS
+from jaxlint.interp.heap import ANY, INSTANCES, KEYS
 from jaxlint.interp.program import FunctionInfo, Module, Parameter
 from jaxlint.interp.values import (
     NONE,
@@ -93,6 +93,7 @@ def _meaning(frame: Frame, node: cst.BaseExpression, at: cst.BaseExpression | No
         if isinstance(obj, Class):
             record = frame.engine.classes.get(obj)
             if record is not None:
+                frame.engine.heap.note_read((obj, INSTANCES))
                 return of(*record.instances[:2]) if record.instances else _unmade(frame, record)
     return UNKNOWN
 

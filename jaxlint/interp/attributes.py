@@ -263,7 +263,9 @@ def _of_super(frame: Frame, node: cst.CSTNode, cls: Class, receiver: Value, name
         after = order[order.index(cls) + 1 :] if cls in order else order[1:]
         for base in after:
             if isinstance(base, Class):
-                found = engine.classes[base].scope.names.get(name)
+                scope = engine.classes[base].scope
+                engine.heap.note_read((scope.number, name))
+                found = scope.names.get(name)
                 if found is not None:
                     out = join(out, class_attribute(frame, node, found, of(obj), base))
                     break

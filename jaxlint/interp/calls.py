@@ -19,6 +19,7 @@ from jaxlint.interp.engine import (
     Mode,
 )
 from jaxlint.interp.gates import gated
+from jaxlint.interp.heap import RESULT
 from jaxlint.interp.heat import Pace
 from jaxlint.interp.library import call_library, returned
 from jaxlint.interp.program import FunctionInfo
@@ -250,15 +251,16 @@ def run(
         frame.activation.calls.add((activation.number, Pace.ONCE if once else pace))
         if frame.among:
             frame.activation.chosen.add(activation.number)
-    if activation.running or activation.finished_pass == engine.passes:
+    if activation.running or activation.finished:
+        engine.heap.note_read((activation.number, RESULT))
         return activation, activation.result
-    inner = Frame(
+    begin = Frame(
         engine=engine,
         activation=activation,
         scope=engine.scopes[activation.number],
         module=info.module,
         mode=mode,
-        state=State(_as_parameters(activation, mode, bound), {("parameter", n) for n in fetched}),
+        state=State({}, {("parameter", n) for n in fetched}),
         info=info,
         depth=frame.depth + 1,
         guards=frame.guards,
@@ -271,8 +273,22 @@ def run(
         jit_disabled=frame.jit_disabled,
         concrete=frame.concrete and mode is not Mode.STAGED,
     )
-    _run_body(engine, inner, info, bound)
+    engine.entries[activation.number] = (begin, bound)
+    run_again(engine, activation)
+    engine.heap.note_read((activation.number, RESULT))
     return activation, activation.result
+
+
+def run_again(engine: Engine, activation: Activation) -> None:
+    """Run the body of an activation from its beginning, as it was called last."""
+    begin, bound = engine.entries[activation.number]
+    assert begin.info is not None
+    state = State(_as_parameters(activation, begin.mode, bound), set(begin.state.fetched))
+    frame = replace(
+        begin, state=state, breaks=[], continues=[], handlers=list(begin.handlers), rights={}, displayed={}, answers={},
+        rekeyed={},
+    )  # fmt: skip
+    _run_body(engine, frame, begin.info, bound)
 
 
 def _recursive(frame: Frame, info: FunctionInfo) -> bool:
@@ -304,14 +320,16 @@ def _run_body(engine: Engine, frame: Frame, info: FunctionInfo, bound: dict[str,
     activation.reads.clear()
     activation.captured.clear()
     outer_reads, engine.heap.reads = engine.heap.reads, activation.reads
+    before = activation.outcome
     try:
         _attempts(engine, frame, info, bound)
     finally:
         engine.heap.reads = outer_reads
         activation.running = False
-        activation.finished_pass = engine.passes
-    parameters = {t for t in frame.state.fetched if t and t[0] == "parameter"}
-    activation.fetched_parameters = frozenset(parameters)
+        activation.finished = True
+    activation.fetched_parameters = frozenset(t for t in frame.state.fetched if t and t[0] == "parameter")
+    if activation.outcome != before:
+        engine.heap.note_change((activation.number, RESULT))
 
 
 def _attempts(engine: Engine, frame: Frame, info: FunctionInfo, bound: dict[str, Value]) -> None:
@@ -340,7 +358,7 @@ def _attempts(engine: Engine, frame: Frame, info: FunctionInfo, bound: dict[str,
     if frame.ends is not None:
         held = frame.ends.names
         names = [n for n in info.captured - info.rebound if n in held]
-        scope.final = {n: replace(held[n], tokens=frozenset()) for n in names}
+        engine.settle(scope, {n: held[n] for n in names})
 
 
 def call_with(frame: Frame, node: cst.CSTNode, callee: Value, values: Seq[Value]) -> Value:

@@ -6,7 +6,7 @@ import libcst as cst
 
 from jaxlint.interp.annotations import field_meaning
 from jaxlint.interp.engine import Argument, Arguments, ClassRecord, Engine, Frame
-from jaxlint.interp.heap import element_of
+from jaxlint.interp.heap import INSTANCES, element_of
 from jaxlint.interp.values import (
     NOTHING,
     UNKNOWN,
@@ -61,7 +61,7 @@ def find_in_class(engine: Engine, cls: Class, name: str) -> Value | None:
         if isinstance(base, Class):
             record = engine.classes.get(base)
             if record is not None:
-                engine.heap.reads.add((record.scope.number, name))
+                engine.heap.note_read((record.scope.number, name))
             value = None if record is None else record.scope.names.get(name)
             if value is not None:
                 return value
@@ -126,9 +126,11 @@ def instantiate(frame: Frame, node: cst.CSTNode, cls: Class, arguments: Argument
     instance = Instance(cls, frame.place(node), frame.scope.number)
     if instance not in record.instances:
         record.instances.append(instance)
+        engine.heap.note_change((cls, INSTANCES))
         for base in mro(engine, cls):
             if isinstance(base, Class):
                 engine.instances.setdefault(base, []).append(instance)
+                engine.heap.note_change((base, INSTANCES))
     making, engine.making = engine.making, max(engine.making, frame.depth + MAKING_DEPTH)
     try:
         return _constructed(frame, node, instance, arguments)
@@ -217,4 +219,5 @@ def instantiate_unknown(frame: Frame, node: cst.CSTNode, cls: Class) -> None:
 
 def receivers(engine: Engine, cls: Class) -> list[Object]:
     """The known instances of a class or of a class below it."""
+    engine.heap.note_read((cls, INSTANCES))
     return engine.instances.get(cls, [])

@@ -81,5 +81,5 @@ def _joined_activation(
             grown = True
     if grown and not activation.running and activation.growths < 3:
         activation.growths += 1
-        activation.finished_pass = -1
+        activation.finished = False
     return activation, dict(parameters)

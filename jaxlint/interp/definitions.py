@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from jaxlint.interp.engine import Argument, ClassRecord, Frame
+from jaxlint.interp.heap import DEFINED
 from jaxlint.interp.heat import Pace
 from jaxlint.interp.program import walk
 from jaxlint.interp.values import (
@@ -32,6 +33,7 @@ def define_function(frame: Frame, node: cst.FunctionDef) -> Value:
     known = engine.defined_in.setdefault(info.place, [])
     if frame.scope.number not in known:
         known.append(frame.scope.number)
+        engine.heap.note_change((info.place, DEFINED))
     for p in info.parameters:
         if p.default is not None:
             engine.heap.write(function, f"default {p.name}", engine.evaluate(frame, p.default))

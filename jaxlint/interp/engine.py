@@ -12,7 +12,7 @@ from typing import ClassVar
 
 import libcst as cst
 
-from jaxlint.interp.heap import Heap
+from jaxlint.interp.heap import Heap, Spot
 from jaxlint.interp.heat import Gate, Pace
 from jaxlint.interp.ledger import Ledger
 from jaxlint.interp.models import Models
@@ -241,16 +241,17 @@ class Engine:
         self.activations: list[Activation] = []
         self.by_number: dict[int, Activation] = {}
         self.by_key: dict[tuple[object, ...], Activation] = {}
+        self.entries: dict[int, tuple[Frame, dict[str, Value]]] = {}
         self.contexts: dict[Place, int] = {}
         self.classes: dict[Class, ClassRecord] = {}
         self.bases_of: dict[Class, list[Class | Library]] = {}
         self.instances: dict[Class, list[Object]] = {}
         self.by_place: dict[Place, FunctionInfo] = {}
         self.module_activations: dict[str, Activation] = {}
-        self.passes = 0
         self.steps = 0
         self.step_limit = STEPS_PER_ROOT
         self.reached: set[Place] = set()
+        self.entered: dict[Place, dict[Spot, int]] = {}
         self.defined_in: dict[Place, list[int]] = {}
         self.guards_made: dict[Place, tuple[Frame, cst.CSTNode, bool]] = {}
         self.pinned_to_cpu: set[str] = set()
@@ -306,23 +307,33 @@ class Engine:
 
     def publish(self, scope: Scope, name: str, value: Value) -> None:
         """Join an assignment into what others see of a scope."""
-        if scope.final is not None:
-            scope.final.pop(name, None)
+        if scope.final is not None and scope.final.pop(name, None) is not None:
+            self.heap.note_change((scope.number, name))
         old = scope.names.get(name)
         if old is None:
             scope.names[name] = replace(value, tokens=frozenset()) if value.tokens else value
-            self.heap.changed.add((scope.number, name))
+            self.heap.note_change((scope.number, name))
             return
         new = join(old, value)
         if new != old:
             scope.names[name] = replace(new, tokens=frozenset()) if new.tokens else new
-            self.heap.changed.add((scope.number, name))
+            self.heap.note_change((scope.number, name))
+
+    def settle(self, scope: Scope, final: dict[str, Value]) -> None:
+        """The body of a scope has run: from now on others see what its names hold at the end."""
+        for name, value in final.items():
+            if value.tokens:
+                final[name] = value = replace(value, tokens=frozenset())
+            seen = scope.names.get(name) if scope.shown is None else scope.shown.get(name, scope.names.get(name))
+            if seen != value:
+                self.heap.note_change((scope.number, name))
+        scope.final = scope.shown = final
 
     def look_up(self, scope: Scope | None, name: str) -> Value | None:
         """A name as seen from a scope outwards: classes are skipped, as Python does."""
         while scope is not None:
             if scope.kind != "class":
-                self.heap.reads.add((scope.number, name))
+                self.heap.note_read((scope.number, name))
                 value = scope.names.get(name) if scope.final is None else scope.final.get(name, scope.names.get(name))
                 if value is not None:
                     return value

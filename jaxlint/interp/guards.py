@@ -59,7 +59,8 @@ def entered(frame: Frame, node: cst.CSTNode, value: Value) -> Guard | None:
         if obj.place is not None:
             # Only the general guard's object serves once; one of a direction may be entered again, not within itself.
             once = obj.name == _GUARD or any(g.made == obj.place for g in frame.guards)
-            if obj.place in made and made[obj.place][2] and obj.place != place and once:
+            again = obj.place in made and (made[obj.place][2] or _outlives(frame, node, made[obj.place][0]))
+            if again and obj.place != place and once:
                 effects.record(frame, node, Operation.GUARD_REENTERED, obj.name)
             if obj.place in made:
                 made[obj.place] = (*made[obj.place][:2], True)
@@ -67,6 +68,13 @@ def entered(frame: Frame, node: cst.CSTNode, value: Value) -> Guard | None:
             effects.record(frame, node, Operation.GUARD_CPU, obj.name)
         return Guard(directions, str(level), place, obj.place)
     return None
+
+
+def _outlives(frame: Frame, node: cst.CSTNode, maker: Frame) -> bool:
+    """True of a guard that lies in an attribute or a name of others: each run of this function enters the same."""
+    if frame.info is None or maker.activation is frame.activation:
+        return False
+    return isinstance(node, cst.Attribute) or (isinstance(node, cst.Name) and node.value not in frame.info.local_names)
 
 
 def _blind(frame: Frame) -> bool:

@@ -29,23 +29,40 @@ ANY = "*"
 KEYS = "**keys"
 """The field of a dict's unknown keys."""
 MAX_LEAVES = 64
+Spot = tuple[object, str | None]
+"""What may be looked at: a field of an object, all its fields (None), a name of a scope by the scope's number."""
+RESULT = "**result"
+"""The field of an activation, by number, for what it returns."""
+INSTANCES = "**instances"
+"""The field of a class for those that are made of it."""
+DEFINED = "**defined"
+"""The field of a function, by place, for the scopes in which it is defined and the transforms that it is given to."""
 
 
 class Heap:
     """Fields of objects. `records` are the classes with declared fields, and which of those are static in a pytree.
 
-    `version` counts the writes that changed something.
-
-    `changed` are the places written with a change and `reads` those looked at since somebody last exchanged the sets:
-    an object and a field, or None for the set of its fields; the engine adds names of scopes by the scope's number.
+    `clock` counts the changes, and `changed` tells when a place changed last: an object and a field, or None for the
+    set of its fields; the engine adds names of scopes by the scope's number. `reads` are the places looked at since
+    somebody last exchanged the dict, with the time of the first look.
     """
 
     def __init__(self) -> None:
         self._fields: dict[Object, dict[str, Value]] = {}
-        self.version = 0
+        self.clock = 0
         self.records: dict[Class, frozenset[str]] = {}
-        self.changed: set[tuple[object, str | None]] = set()
-        self.reads: set[tuple[object, str | None]] = set()
+        self.changed: dict[Spot, int] = {}
+        self.reads: dict[Spot, int] = {}
+        self._through: dict[tuple[Object, str], tuple[Value, bool, Value]] = {}
+
+    def note_read(self, spot: Spot) -> None:
+        """Somebody looks there, and has to look again when it changes."""
+        self.reads.setdefault(spot, self.clock)
+
+    def note_change(self, spot: Spot) -> None:
+        """Something is different from what was read there before."""
+        self.clock += 1
+        self.changed[spot] = self.clock
 
     def write(self, obj: Object, field: str, value: Value) -> None:
         """Join `value` into a field. Identities are dropped: what is read later may be another array."""
@@ -59,19 +76,18 @@ class Heap:
         new = value if old is None else join(old, value)
         if old is None or new != old:
             fields[field] = replace(new, tokens=frozenset()) if new.tokens else new
-            self.version += 1
-            self.changed.add((obj, field))
+            self.note_change((obj, field))
             if old is None:
-                self.changed.add((obj, None))
+                self.note_change((obj, None))
 
     def replace(self, obj: Object, field: str, value: Value) -> None:
         """Set a field of an object that nothing but its maker has written to."""
         self._fields.setdefault(obj, {})[field] = value
-        self.changed.add((obj, field))
+        self.note_change((obj, field))
 
     def field(self, obj: Object, field: str) -> Value | None:
         """The field's value; None where it was never written."""
-        self.reads.add((obj, field))
+        self.note_read((obj, field))
         fields = self._fields.get(obj)
         return None if fields is None else fields.get(field)
 
@@ -79,9 +95,19 @@ class Heap:
         """What an object holds, for those on whom nothing depends: it is not noted as read."""
         return self._fields.get(obj, {}).values()
 
+    def through(self, obj: Moved, field: str, below: Value) -> Value:
+        """What a field of the object below is when seen through `obj`; remembered, since trees are walked often."""
+        everything = obj.numbers and _is_leaf(self, obj.base, field)
+        known = self._through.get((obj, field))
+        if known is not None and known[0] is below and known[1] is everything:
+            return known[2]
+        out = moved(below, obj.kind, everything=everything, guess=obj.guess)
+        self._through[obj, field] = (below, everything, out)
+        return out
+
     def fields(self, obj: Object) -> dict[str, Value]:
         """All fields of an object, those that start with a star included."""
-        self.reads.add((obj, None))
+        self.note_read((obj, None))
         return self._fields.get(obj, {})
 
 
@@ -123,7 +149,7 @@ def read(heap: Heap, obj: Object, field: str) -> Value | None:
         own = heap.field(obj, field)
         below = read(heap, obj.base, field)
         if below is not None:
-            below = moved(below, obj.kind, everything=obj.numbers and _is_leaf(heap, obj.base, field), guess=obj.guess)
+            below = heap.through(obj, field, below)
         if own is None or below is None:
             return own if below is None else below
         return join(own, below)

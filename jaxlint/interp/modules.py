@@ -69,7 +69,7 @@ def module_attribute(engine: Engine, path: str, name: str) -> Value:
             return of(Library(canonical))
     activation = engine.run_module(module)
     scope = engine.scopes[activation.number]
-    engine.heap.reads.add((scope.number, name))
+    engine.heap.note_read((scope.number, name))
     value = scope.names.get(name)
     if value is not None:
         return value

@@ -1,8 +1,8 @@
 """The one door of the interpreter: files in, sites out."""
 
 import sys
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import libcst as cst
 
@@ -37,8 +37,10 @@ from jaxlint.interp import (
     transforms,
     trees,
 )
+from jaxlint.interp.calls import run_again
 from jaxlint.interp.collecting import Positions, sites
 from jaxlint.interp.engine import MAX_DEPTH, Engine, Frame, Mode
+from jaxlint.interp.heap import DEFINED, Spot
 from jaxlint.interp.models import Models
 from jaxlint.interp.program import FunctionInfo, Loader, Module, Project
 from jaxlint.interp.states import Activation, GaveUp, GivenUp, State
@@ -52,7 +54,7 @@ PARTS = (
 )  # fmt: skip
 """The modules that register what they hold with the engine."""
 
-MAX_PASSES = 3
+MAX_PASSES = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,52 +105,62 @@ def _passes(engine: Engine, roots: Sequence[str]) -> list[GivenUp]:
     given_up: dict[Place, GivenUp] = {}
     modules = [m for path in roots if (m := engine.project.at(path)) is not None]
     for number in range(MAX_PASSES):
-        engine.passes = number
-        if number:
-            _keep_settled(engine)
-        engine.heap.changed = set()
+        stale = _stale(engine)
+        _renew(engine, stale, given_up)
         for module in modules:
             _run_module(engine, module)
         called = {name for m in modules for name in m.called_names}
+        entered = len(engine.entered)
         for spared in (called, set[str]()):
             for module in modules:
                 for info in _unreached(engine, module):
                     if info.name not in spared:
                         _enter(engine, info, given_up)
-        if not engine.heap.changed:
+        if number and not stale and len(engine.entered) == entered:
             break
     return list(given_up.values())
 
 
 def _unreached(engine: Engine, module: Module) -> Iterator[FunctionInfo]:
-    """The functions of a module that nothing entered yet, those included that entering the others defines."""
+    """The functions of a module that nothing entered yet, those included that entering the others defines, and those
+    entered with what is known better by now."""
     at = 0
     while at < len(module.definitions):
         info = module.definitions[at]
         at += 1
-        if info.place not in engine.reached:
+        reads = engine.entered.get(info.place)
+        if info.place not in engine.reached if reads is None else _outdated(engine, reads):
             yield info
 
 
-def _keep_settled(engine: Engine) -> None:
-    """Mark as done for this pass every activation that read nothing that changed, nor called one that did."""
+def _outdated(engine: Engine, reads: Mapping[Spot, int]) -> bool:
     changed = engine.heap.changed
-    dirty = {a.number for a in engine.activations if not changed.isdisjoint(a.reads)}
-    callers: dict[int, set[int]] = {}
-    for activation in engine.activations:
-        for callee, _ in activation.calls:
-            callers.setdefault(callee, set()).add(activation.number)
-    todo = list(dirty)
-    while todo:
-        for caller in callers.get(todo.pop(), ()):
-            if caller not in dirty:
-                dirty.add(caller)
-                todo.append(caller)
-    for activation in engine.activations:
-        if activation.number not in dirty:
-            activation.finished_pass = engine.passes
-        elif activation.info is not None:
-            engine.reached.discard(activation.info.place)
+    return any(changed.get(spot, 0) > when for spot, when in reads.items())
+
+
+def _stale(engine: Engine) -> list[Activation]:
+    """The activations that looked at something before it changed, marked as not finished."""
+    stale = [a for a in engine.activations if a.finished and _outdated(engine, a.reads)]
+    for activation in stale:
+        activation.finished = False
+    return stale
+
+
+def _renew(engine: Engine, stale: Sequence[Activation], given_up: dict[Place, GivenUp]) -> None:
+    """Run them again, but those that another ran meanwhile: whoever depends on what they return is stale next time."""
+    for activation in stale:
+        if activation.finished:
+            continue
+        if activation.info is None:
+            _run_module(engine, activation.module)
+            continue
+        engine.steps = 0
+        try:
+            run_again(engine, activation)
+        except Exception as error:  # noqa: BLE001  # one function's trouble must not hide the findings of all others
+            info = activation.info
+            given_up.setdefault(info.place, _given_up(info.module, info.node, info.name, error))
+            _stop_running(engine)
 
 
 def _run_module(engine: Engine, module: Module) -> Activation:
@@ -159,7 +171,7 @@ def _run_module(engine: Engine, module: Module) -> Activation:
         activation = Activation(scope.number, None, module)
         engine.add_activation(activation)
         engine.module_activations[module.path] = activation
-    if activation.running or activation.finished_pass == engine.passes:
+    if activation.running or activation.finished:
         return activation
     activation.running = True
     frame = _frame(engine, activation, Mode.EAGER)
@@ -174,11 +186,11 @@ def _run_module(engine: Engine, module: Module) -> Activation:
     except Exception as error:  # noqa: BLE001  # likewise for a module's body
         engine.given_up.append(_given_up(module, node, "<module>", error))
         _stop_running(engine)
-    frame.scope.final = {k: replace(v, tokens=frozenset()) for k, v in frame.state.names.items() if "." not in k}
+    engine.settle(frame.scope, {k: v for k, v in frame.state.names.items() if "." not in k})
     engine.steps = saved
     engine.heap.reads = outer_reads
     activation.running = False
-    activation.finished_pass = engine.passes
+    activation.finished = True
     return activation
 
 
@@ -202,12 +214,15 @@ def _enter(engine: Engine, info: FunctionInfo, given_up: dict[Place, GivenUp]) -
     root = _root(engine, module)
     frame = _frame(engine, root, Mode.EAGER)
     engine.steps = 0
+    outer, engine.heap.reads = engine.heap.reads, {}
+    engine.entered[info.place] = engine.heap.reads
     try:
         for function in _closures(engine, info):
             _enter_function(frame, info, function)
     except Exception as error:  # noqa: BLE001  # one function's trouble must not hide the findings of all others
         given_up.setdefault(info.place, _given_up(module, info.node, info.name, error))
         _stop_running(engine)
+    engine.heap.reads = outer
     for activation in engine.activations[known:]:
         activation.entered = activation.info is info
 
@@ -238,6 +253,7 @@ def _root(engine: Engine, module: Module) -> Activation:
 
 def _closures(engine: Engine, info: FunctionInfo) -> list[Function]:
     """The function as an object, in the scopes where it was defined (at most two: they differ in what it captures)."""
+    engine.heap.note_read((info.place, DEFINED))
     return [Function(info.place, s) for s in engine.defined_in.get(info.place, ())][-2:]
 
 

@@ -66,7 +66,8 @@ class State:
 class Scope:
     """The names of a module, function or class as others see them: each the join of all its assignments.
 
-    `final` is what names hold once the body has run, for those that nobody else assigns.
+    `final` is what names hold once the body has run, for those that nobody else assigns; `shown` is that of the last
+    run while the body runs again.
     """
 
     number: int
@@ -74,6 +75,7 @@ class Scope:
     kind: str
     names: dict[str, Value] = field(default_factory=dict)
     final: dict[str, Value] | None = None
+    shown: dict[str, Value] | None = None
 
 
 @dataclass(slots=True)
@@ -108,7 +110,7 @@ class Activation:
     yielded: Value = NOTHING
     result_fetched: bool = False
     fetched_parameters: frozenset[Token] = frozenset()
-    finished_pass: int = -1
+    finished: bool = False
     running: bool = False
     pace: Pace | None = None
     guarded: bool = False
@@ -124,10 +126,15 @@ class Activation:
     captured: list[Value] = field(default_factory=list)
     cached_under_guard: set[str] = field(default_factory=set)
     seen: set[tuple[tuple[str, Value], ...]] = field(default_factory=set)
-    reads: set[tuple[object, str | None]] = field(default_factory=set)
+    reads: dict[tuple[object, str | None], int] = field(default_factory=dict)
     calls: set[tuple[int, Pace]] = field(default_factory=set)
     chosen: set[int] = field(default_factory=set)
     sites: dict[tuple[int, Operation], RawSite] = field(default_factory=dict)
+
+    @property
+    def outcome(self) -> tuple[Value, Value, bool, frozenset[Token]]:
+        """What its callers learn from it."""
+        return (self.result, self.yielded, self.result_fetched, self.fetched_parameters)
 
 
 @dataclass(frozen=True, slots=True)

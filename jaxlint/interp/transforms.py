@@ -7,7 +7,7 @@ import libcst as cst
 from jaxlint.interp import devices, effects
 from jaxlint.interp.calls import call_function, forget_refinements, identify
 from jaxlint.interp.engine import Argument, Arguments, Call, Frame, Mode, handler
-from jaxlint.interp.heap import ANY, field_names, moved, read
+from jaxlint.interp.heap import ANY, DEFINED, field_names, moved, read
 from jaxlint.interp.heat import Pace
 from jaxlint.interp.uploads import any_tracer, callee_text, eager_uploads, upload_sites
 from jaxlint.interp.values import (
@@ -71,7 +71,8 @@ def make_transformed(call: Call, transform: str, *names: str) -> Value:
     kept = frozenset(o for o in value.objects if not isinstance(o, Library) or o.name != "builtins.None")
     made = Transformed(transform, replace(value, objects=kept), options, call.frame.place(call.node))
     for inner in _functions(made.function):
-        call.engine.transformed.setdefault(inner.place, made)
+        if call.engine.transformed.setdefault(inner.place, made) is made:
+            call.engine.heap.note_change((inner.place, DEFINED))
     return of(made)
 
 
