@@ -70,6 +70,17 @@ TURNS = {
             print(x)  # d2h cold
             break
     """,
+    "what was made before the loop is known to be made inside of the trace": """
+        def make():
+            return []
+
+        @jax.jit
+        def traced(x):
+            made = make()
+            for _ in range(3):
+                made.append(x)
+            return made
+    """,
     "an inner loop starts anew at each turn of the outer one": """
         for _ in range(100):
             x = np.ones(3)

@@ -40,22 +40,21 @@ def _loop(frame: Frame, turn: "Turn") -> None:
     for n in range(MAX_TURNS):
         frame.state = head.copy()
         frame.continues = []
-        activation.sites, activation.calls = dict(sites), set()
+        activation.sites, activation.calls = dict(sites), set(calls)
         turn(frame)
         for state in frame.continues:
             frame.state.merge(state)
         if n >= MAX_TURNS - 2:
             frame.state.names = {k: widen(v) for k, v in frame.state.names.items()}
         if n == 0:
-            first = (activation.sites, activation.calls)
+            first = (activation.sites, activation.calls - calls)
             head = frame.state.copy()
             if not head.alive or _settled(head, found):
                 break
             _suggest(head, found)
         elif not head.merge(frame.state):
             break
-    _add_first_turn(frame, *first, frame.loops[-1])
-    activation.calls |= calls
+    _add_first_turn(frame, *first, frame.loops[-1], calls)
     exit_state = found
     exit_state.merge(head)
     for state in frame.breaks:
@@ -89,14 +88,18 @@ def _is_plain(value: Value, depth: int = 3) -> bool:
 
 
 def _add_first_turn(
-    frame: Frame, sites: dict[tuple[int, Operation], RawSite], calls: set[tuple[int, Pace]], outer: Pace
+    frame: Frame,
+    sites: dict[tuple[int, Operation], RawSite],
+    calls: set[tuple[int, Pace]],
+    outer: Pace,
+    before: set[tuple[int, Pace]],
 ) -> None:
     """Add what the first turn did and later ones do not: it runs as often as the loop, not as its turns."""
     activation = frame.activation
     for key, site in sites.items():
         if key not in activation.sites:
             activation.sites[key] = replace(site, pace=cooler(site.pace, outer))
-    later = {callee for callee, _ in activation.calls}
+    later = {callee for callee, _ in activation.calls - before}
     activation.calls |= {(callee, pace if callee in later else cooler(pace, outer)) for callee, pace in calls}
 
 
