@@ -74,7 +74,11 @@ def define_class(frame: Frame, node: cst.ClassDef) -> Value:
         engine.classes[cls] = record
         engine.bases_of.pop(cls, None)
         if record.fields and not any(_is_module(b) for b in bases):
-            engine.heap.records[cls] = _static_fields(node)
+            above = [
+                engine.classes[o] for b in bases for o in b.objects if isinstance(o, Class) and o in engine.classes
+            ]
+            declared = {name for r in (record, *above) for name, _ in r.fields}
+            engine.heap.records[cls] = _static_fields(node) | (assigned_attributes(node) - declared)
     if record.bases != bases:
         engine.bases_of.clear()
     record.bases = bases
@@ -126,11 +130,36 @@ def _static_fields(node: cst.ClassDef) -> frozenset[str]:
 
 def auxiliary_names(root: cst.CSTNode) -> frozenset[str]:
     """The attributes that a flattening function returns as auxiliary data: the second of two values."""
+    return _returned_attributes(root, 1)
+
+
+def child_names(root: cst.CSTNode) -> frozenset[str]:
+    """The attributes that a flattening function returns as children, with the private ones that properties show."""
+    names = _returned_attributes(root, 0)
+    return names | {f"_{name}" for name in names}
+
+
+def assigned_attributes(root: cst.ClassDef) -> frozenset[str]:
+    """The attributes of ``self`` that the methods of a class assign."""
+    targets = [
+        n.target
+        for n in walk(root)
+        if isinstance(n, cst.AssignTarget | cst.AnnAssign) and isinstance(n.target, cst.Attribute)
+    ]
+    return frozenset(
+        t.attr.value
+        for t in targets
+        if isinstance(t, cst.Attribute) and isinstance(t.value, cst.Name) and t.value.value == "self"
+    )
+
+
+def _returned_attributes(root: cst.CSTNode, position: int) -> frozenset[str]:
+    """The attributes in one of the two values that a function returns, through the names that they are put under."""
     returned: list[cst.CSTNode] = []
     assigned: dict[str, list[cst.CSTNode]] = {}
     for node in walk(root):
         if isinstance(node, cst.Return) and isinstance(node.value, cst.Tuple) and len(node.value.elements) == 2:
-            returned.append(node.value.elements[1].value)
+            returned.append(node.value.elements[position].value)
         elif isinstance(node, cst.Assign):
             for target in node.targets:
                 if isinstance(target.target, cst.Name):

@@ -79,7 +79,7 @@ def arithmetic(
         out = replace(out, origin=frame.origin(node, message, source))
     boolean = left.boolean and right.boolean
     placement = devices.meet(frame, node, ((left, nodes[0]), (right, nodes[1])))
-    return replace(out, boolean=boolean, unknown=unknown and not firm and kind & ARRAY != kind, placement=placement)
+    return replace(out, boolean=boolean, unknown=unknown and not firm, placement=placement)
 
 
 def _mixed(frame: Frame, node: cst.CSTNode, left: Value, right: Value, nodes: tuple[cst.CSTNode, cst.CSTNode]) -> None:
