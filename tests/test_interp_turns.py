@@ -45,6 +45,12 @@ TURNS = {
         for _ in range(100):
             print(x)  # d2h cold
     """,
+    "an array that an inner loop fetches has its host copy in the next turn of the outer one": """
+        x = step(1.0)
+        for _ in range(100):
+            for _ in range(3):
+                print(x)  # d2h cold
+    """,
     "rows are other arrays at each turn": """
         x, y = step(jnp.ones((3, 2))), step(jnp.ones(3))
         for row, item in zip(x, y):
@@ -153,6 +159,24 @@ CALLERS = {
             for size in many:
                 print(step(size))  # d2h cold
     """,
+    "what is shown to a function that only raises": """
+        def fail(text):
+            raise ValueError(text)
+
+        for n in range(100):
+            x = step(n)
+            if n > 50:
+                fail(f"{x} is too much")  # d2h cold
+    """,
+    "all turns but one of n": """
+        def train(x, n):
+            for i in range(100):
+                x = step(x)
+                if i % n < n - 1:
+                    print(x)  # d2h hot
+                else:
+                    print(x)  # d2h periodic
+    """,
     "a list that grows is": """
         names = ["a", "b"]
         names.append(input())
@@ -250,6 +274,46 @@ TESTS = {
         jnp.sin(model.times)
         jnp.sin(model.host)  # h2d
     """.replace("Model(np.ones(3), host=np.ones(3))", "Model(np.ones(3), host=np.ones(3))  # h2d"),
+    "what is no child of a tree stays a number": """
+        @jax.tree_util.register_pytree_node_class
+        class Grid:
+            def __init__(self, x, size):
+                self._x = x
+                self.size = size
+                self.kwargs = {"size": size}
+
+            @property
+            def x(self):
+                return self._x
+
+            def tree_flatten(self):
+                children = (self.x,)
+                return children, self.kwargs
+
+            @classmethod
+            def tree_unflatten(cls, aux, children):
+                return cls(*children, **aux)
+
+        @jax.jit
+        def run(grid):
+            for n in range(grid.size):
+                float(grid.x)  # tracer
+            return grid
+
+        run(Grid(jnp.ones(3), 3))
+    """,
+    "what a class sets besides its fields is no leaf": """
+        class Base:
+            limits: tuple = ()
+
+            def __init__(self, x, count):
+                self.x = x
+                self.count = count
+
+        moved = jax.tree.map(lambda a: jnp.sin(a), Base(jnp.ones(3), 3))
+        if moved.count > 2:
+            print(moved.x)  # d2h
+    """,
     "a leaf that the program names may be no array": """
         class Term:
             def prod(self, x):

@@ -57,6 +57,8 @@ def _loop(frame: Frame, turn: "Turn") -> None:
     _add_first_turn(frame, *first, frame.loops[-1], calls)
     exit_state = found
     exit_state.merge(head)
+    if head.alive:
+        exit_state.fetched = set(head.fetched)  # a loop that never turns is not what anybody writes one for
     for state in frame.breaks:
         exit_state.merge(state)
     if not exit_state.alive:
