@@ -57,12 +57,14 @@ def call(frame: Frame, node: cst.CSTNode, callee: Value, arguments: Arguments) -
     out = NOTHING
     before = frame.state.fetched
     after: set[Token] | None = None
+    among, frame.among = frame.among, frame.among or len(callee.objects) > 1
     for obj in callee.objects:
         if obj != NULL:
             # One of them is called, not all: each starts from what was fetched before the call.
             frame.state.fetched = set(before)
             out = join(out, call_object(frame, node, obj, arguments))
             after = frame.state.fetched if after is None else after & frame.state.fetched
+    frame.among = among
     if after is not None:
         frame.state.fetched = after
     if callee.kind & ARRAY:
@@ -247,6 +249,8 @@ def run(
         # What is compiled is traced once; eager gradients and vmaps run their function at each call.
         once = frame.staged or mode is Mode.STAGED
         frame.activation.calls.add((activation.number, Pace.ONCE if once else pace))
+        if frame.among:
+            frame.activation.chosen.add(activation.number)
     if activation.running or activation.finished:
         engine.heap.note_read((activation.number, RESULT))
         return activation, activation.result

@@ -27,6 +27,8 @@ from jaxlint.interp.values import (
 from jaxlint.kinds import Kind
 
 MAX_BASES = 128
+MAKING_DEPTH = 3
+"""So deep the calls of a constructor are told apart by the instance that they make, as those of a decorator are."""
 
 
 def mro(engine: Engine, cls: Class) -> list[Class | Library]:
@@ -129,6 +131,16 @@ def instantiate(frame: Frame, node: cst.CSTNode, cls: Class, arguments: Argument
             if isinstance(base, Class):
                 engine.instances.setdefault(base, []).append(instance)
                 engine.heap.note_change((base, INSTANCES))
+    making, engine.making = engine.making, max(engine.making, frame.depth + MAKING_DEPTH)
+    try:
+        return _constructed(frame, node, instance, arguments)
+    finally:
+        engine.making = making
+
+
+def _constructed(frame: Frame, node: cst.CSTNode, instance: Instance, arguments: Arguments) -> Value:
+    """Run what makes an instance: its __init__, or its fields and what follows them."""
+    engine, cls = frame.engine, instance.cls
     receiver = of(instance)
     init = find_in_class(engine, cls, "__init__")
     if init is None and arguments and _is_what_it_holds(engine, cls):
@@ -136,7 +148,7 @@ def instantiate(frame: Frame, node: cst.CSTNode, cls: Class, arguments: Argument
     if init is not None:
         engine.call(frame, node, class_attribute(frame, node, init, receiver, cls), arguments)
         return receiver
-    _fill_fields(frame, instance, cls, arguments)
+    _fill_fields(frame, node, instance, arguments)
     after = find_in_class(engine, cls, "__post_init__")
     if after is not None:
         engine.call(frame, node, class_attribute(frame, node, after, receiver, cls), ())
@@ -153,19 +165,26 @@ def _is_what_it_holds(engine: Engine, cls: Class) -> bool:
     return any(m is not None and m.handler is None and m.returns == "arg 0" for m in models)
 
 
-def _fill_fields(frame: Frame, instance: Instance, cls: Class, arguments: Arguments) -> None:
+def _fill_fields(frame: Frame, node: cst.CSTNode, instance: Instance, arguments: Arguments) -> None:
     engine = frame.engine
-    fields = [name for name, _, _ in all_fields(engine, cls)]
+    fields = {name: engine.classes[owner].converters.get(name) for name, _, owner in all_fields(engine, instance.cls)}
+    names = list(fields)
+
+    def fill(name: str, value: Value) -> None:
+        converter = fields.get(name)
+        if converter is not None:
+            value = engine.call(frame, node, converter, [Argument(value)])
+        engine.heap.write(instance, name, value)
+
     at = 0
     for a in arguments:
         if a.keyword is not None:
-            engine.heap.write(instance, a.keyword, a.value)
+            fill(a.keyword, a.value)
         elif a.star:
-            rest = fields[at:] if a.star == "*" else fields
-            for name in rest:
-                engine.heap.write(instance, name, element_of(engine.heap, a.value) if a.star == "*" else UNKNOWN)
-        elif at < len(fields):
-            engine.heap.write(instance, fields[at], a.value)
+            for name in names[at:] if a.star == "*" else names:
+                fill(name, element_of(engine.heap, a.value) if a.star == "*" else UNKNOWN)
+        elif at < len(names):
+            fill(names[at], a.value)
             at += 1
 
 

@@ -8,7 +8,7 @@ import libcst as cst
 
 from jaxlint.interp import uses
 from jaxlint.interp.engine import Engine
-from jaxlint.interp.heat import Pace, spread
+from jaxlint.interp.heat import Pace, cooler, spread
 from jaxlint.interp.ledger import Used
 from jaxlint.interp.states import RawSite
 from jaxlint.interp.values import Origin, Place
@@ -40,24 +40,7 @@ class Flow:
 
 def sites(engine: Engine, positions: Positions) -> Iterable[Site]:
     """The sites in the requested files, each with its hottest pace and surest reading."""
-    paces = _paces(engine)
-    eager = _eager(engine)
-    chosen: dict[tuple[str, int, Operation, bool], tuple[RawSite, Pace]] = {}
-    for activation in engine.activations:
-        outer = paces.get(activation.number, Pace.ONCE)
-        for site in activation.sites.values():
-            if not site.module.requested:
-                continue
-            if site.if_eager and activation.number not in eager:
-                site.confidence = Confidence.LOW
-            pace = Pace.ONCE if site.traced else outer.then(site.pace)
-            key = (site.module.path, site.module.place(site.node).number, site.operation, site.traced)
-            old = chosen.get(key)
-            if old is None or (site.confidence, pace.heat) > (old[0].confidence, old[1].heat):
-                best = pace if old is None or pace.heat > old[1].heat else old[1]
-                chosen[key] = (site, best)
-            elif pace.heat > old[1].heat and site.confidence >= min(old[0].confidence, Confidence.MEDIUM):
-                chosen[key] = (old[0], pace)
+    chosen = _chosen(engine)
     for site, _ in list(chosen.values()):
         if site.operation is Operation.PRINT and site.traced:
             # A fetch at the same place (under disable_jit) says more than the print of a tracer.
@@ -97,6 +80,50 @@ def sites(engine: Engine, positions: Positions) -> Iterable[Site]:
         made = _site(engine, site, pace.heat, spans, flow)
         if made is not None:
             yield made
+
+
+def _chosen(engine: Engine) -> dict[tuple[str, int, Operation, bool], tuple[RawSite, Pace]]:
+    """Of each site what is reported: the hottest of the readings that are no guess, the surest of these.
+
+    What is sure of a cold run says nothing of a hot one: heat and confidence come from the same reading.
+    """
+    paces, certain = _paces(engine)
+    eager, clear = _eager(engine), _clear(engine)
+    chosen: dict[tuple[str, int, Operation, bool], tuple[RawSite, Pace]] = {}
+    for activation in engine.activations:
+        outer = paces.get(activation.number, Pace.ONCE)
+        sure = certain.get(activation.number, Pace.ONCE)
+        for site in activation.sites.values():
+            if not site.module.requested:
+                continue
+            if site.if_eager and activation.number not in eager:
+                site.confidence = Confidence.LOW
+            if activation.number not in clear and (site.traced or site.confidence is Confidence.MEDIUM):
+                site.confidence = Confidence.LOW
+            around = sure if site.confidence >= Confidence.MEDIUM else outer
+            pace = Pace.ONCE if site.traced else around.then(site.pace)
+            key = (site.module.path, site.module.place(site.node).number, site.operation, site.traced)
+            old = chosen.get(key)
+            if old is None or _rank(site, pace) > _rank(*old):
+                chosen[key] = (site, pace)
+    return chosen
+
+
+def _clear(engine: Engine) -> set[int]:
+    """The activations that one set of arguments leads to: those that only joined ones call are not among them."""
+    callees = {callee for activation in engine.activations for callee, _ in activation.calls}
+    todo = [a.number for a in engine.activations if a.number not in callees and not a.joined]
+    clear = set(todo)
+    while todo:
+        for callee, _ in engine.by_number[todo.pop()].calls:
+            if callee not in clear and not engine.by_number[callee].joined:
+                clear.add(callee)
+                todo.append(callee)
+    return clear
+
+
+def _rank(site: RawSite, pace: Pace) -> tuple[bool, Heat, Confidence]:
+    return site.confidence >= Confidence.MEDIUM, pace.heat, site.confidence
 
 
 def _warmed(engine: Engine) -> set[Place]:
@@ -195,7 +222,12 @@ def _note(engine: Engine, spans: Spans, place: Place, message: str) -> Note | No
     return None if span is None else Note(place.path, span[0], span[1], message)
 
 
-def _paces(engine: Engine) -> dict[int, Pace]:
+def _paces(engine: Engine) -> tuple[dict[int, Pace], dict[int, Pace]]:
+    """The pace of each activation: the hottest that may be, and the one that is certain.
+
+    They differ below joined activations: what those call as one of several functions is certain to run only as often
+    as the coolest of their callers asks.
+    """
     graph = {a.number: sorted(a.calls, key=lambda c: (c[0], c[1].value)) for a in engine.activations}
     callees = {c for calls_ in graph.values() for c, _ in calls_}
     for activation in engine.activations:
@@ -203,6 +235,8 @@ def _paces(engine: Engine) -> dict[int, Pace]:
         if activation.entered and info is not None and info.enclosing_class is not None:
             for caller, pace in engine.unresolved.get(info.name, ()):
                 graph[caller].append((activation.number, pace))
+                if engine.by_number[caller].joined:
+                    engine.by_number[caller].chosen.add(activation.number)
     roots = [a.number for a in engine.activations if a.number not in callees]
     fixed: dict[int, Pace] = {}
     for activation in engine.activations:
@@ -212,4 +246,16 @@ def _paces(engine: Engine) -> dict[int, Pace]:
                 fixed[activation.number] = Pace.LOOPED
             elif mark == "cold":
                 fixed[activation.number] = Pace.ONCE
-    return spread(roots, graph, fixed)
+    paces = spread(roots, graph, fixed)
+    blurred = {a.number: a.chosen for a in engine.activations if a.joined and a.chosen}
+    coolest: dict[int, Pace] = {}
+    for caller, calls_ in graph.items():
+        for callee, local in calls_:
+            if callee in blurred and caller in paces:
+                pace = paces[caller].then(local)
+                coolest[callee] = cooler(coolest.get(callee, pace), pace)
+    seeds = [(c, coolest[n].then(local)) for n, those in blurred.items() for c, local in graph[n] if c in those]
+    for number, those in blurred.items():
+        graph[number] = [(c, local) for c, local in graph[number] if c not in those]
+    graph[-1] = seeds
+    return paces, spread([*roots, -1], graph, fixed)

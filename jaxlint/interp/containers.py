@@ -7,10 +7,10 @@ import libcst as cst
 from jaxlint.interp import uses
 from jaxlint.interp.assignment import leak, refine_item
 from jaxlint.interp.calls import call_with
-from jaxlint.interp.classes import find_in_class
-from jaxlint.interp.definitions import auxiliary_names
+from jaxlint.interp.classes import find_in_class, mro
+from jaxlint.interp.definitions import assigned_attributes, auxiliary_names, child_names
 from jaxlint.interp.displays import add_item, add_mapping, merge_mapping, store_item
-from jaxlint.interp.engine import Call, handler
+from jaxlint.interp.engine import Call, Engine, handler
 from jaxlint.interp.heap import ANY, KEYS, base_of, element_of, field_names, read, values_of
 from jaxlint.interp.standard import compare_items, new_list, nth_element
 from jaxlint.interp.transforms import literal
@@ -38,7 +38,9 @@ from jaxlint.kinds import ARRAY
 
 @handler("sort")
 def _sort(call: Call) -> Value:
-    """list.sort, list.index, list.count, list.remove: the elements are compared."""
+    """list.sort, list.index, list.count, list.remove: the elements are compared, but nothing equals None."""
+    if (call.argument(0) or UNKNOWN).none_only:
+        return PYTHON
     element = element_of(call.engine.heap, call.receiver or UNKNOWN)
     key = call.argument(1_000, "key")
     compared = element if key is None or key.none_only else call_with(call.frame, call.node, key, [element])
@@ -312,8 +314,17 @@ def _kept_out(call: Call, cls: Class) -> frozenset[str]:
     for obj in flatten.objects:
         info = call.engine.by_place.get(obj.place) if isinstance(obj, Function) else None
         if info is not None:
-            return auxiliary_names(info.node)
+            return auxiliary_names(info.node) | _no_children(call.engine, cls, child_names(info.node))
     return frozenset()
+
+
+def _no_children(engine: Engine, cls: Class, children: frozenset[str]) -> frozenset[str]:
+    """What a class keeps besides the children that it names."""
+    if not children:
+        return frozenset()
+    nodes = [engine.classes[c].node for c in mro(engine, cls) if isinstance(c, Class) and c in engine.classes]
+    kept = [assigned_attributes(node) for node in nodes if isinstance(node, cst.ClassDef)]
+    return frozenset[str]().union(*kept) - children
 
 
 @handler("asdict")

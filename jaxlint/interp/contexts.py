@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from jaxlint.interp.engine import MAX_CONSTANT_CONTEXTS, MAX_CONTEXTS, MAX_DECORATED, MAX_TRACED_CONTEXTS, Engine, Mode
+from jaxlint.interp.engine import MAX_CONSTANT_CONTEXTS, MAX_CONTEXTS, MAX_MADE, MAX_TRACED_CONTEXTS, Engine, Mode
 from jaxlint.interp.heap import PARAMETERS
 from jaxlint.interp.program import FunctionInfo
 from jaxlint.interp.states import Activation
@@ -35,7 +35,7 @@ def context_of(
         if known is not None:
             return known, bound
     limit = MAX_TRACED_CONTEXTS if mode is Mode.STAGED else MAX_CONTEXTS
-    if count >= (MAX_DECORATED if depth < engine.decorating else limit):
+    if count >= (MAX_MADE if depth < engine.making else limit):
         return _joined_activation(engine, info, function, bound, mode, circumstances)
     engine.contexts[info.place] = count + 1
     activation = _new(engine, info, function)

@@ -1,5 +1,7 @@
 """Definitions: functions with their defaults and decorators, classes with their bases and bodies."""
 
+from collections.abc import Iterator
+
 import libcst as cst
 
 from jaxlint.interp.engine import Argument, ClassRecord, Frame
@@ -46,11 +48,11 @@ def define_function(frame: Frame, node: cst.FunctionDef) -> Value:
 
 def _decorated(frame: Frame, decorator: cst.Decorator, decorating: Value, argument: Argument) -> Value:
     engine = frame.engine
-    before, engine.decorating = engine.decorating, frame.depth + 2
+    before, engine.making = engine.making, frame.depth + 2
     try:
         return engine.call(frame, decorator.decorator, decorating, [argument])
     finally:
-        engine.decorating = before
+        engine.making = before
 
 
 def _replaces(value: Value) -> bool:
@@ -72,7 +74,11 @@ def define_class(frame: Frame, node: cst.ClassDef) -> Value:
         engine.add_class(record)
         engine.bases_of.pop(cls, None)
         if record.fields and not any(_is_module(b) for b in bases):
-            engine.heap.records[cls] = _static_fields(node)
+            above = [
+                engine.classes[o] for b in bases for o in b.objects if isinstance(o, Class) and o in engine.classes
+            ]
+            declared = {name for r in (record, *above) for name, _ in r.fields}
+            engine.heap.records[cls] = _static_fields(node) | (assigned_attributes(node) - declared)
     if record.bases != bases:
         engine.bases_of.clear()
     record.bases = bases
@@ -89,6 +95,7 @@ def define_class(frame: Frame, node: cst.ClassDef) -> Value:
         caller=frame.caller,
     )
     engine.execute(inner, node.body)
+    record.converters = {name: engine.evaluate(inner, given) for name, given in _converters(node)}
     value = of(cls)
     for decorator in reversed(node.decorators):
         decorating = engine.evaluate(frame, decorator.decorator)
@@ -106,18 +113,13 @@ def _is_module(base: Value) -> bool:
 def _static_fields(node: cst.ClassDef) -> frozenset[str]:
     """The fields that a class declares as no leaves: pytree_node=False, static=True, meta_fields=[...]."""
     found: set[str] = set()
-    for line in node.body.body:
-        if isinstance(line, cst.SimpleStatementLine):
-            for statement in line.body:
-                if isinstance(statement, cst.AnnAssign) and isinstance(statement.target, cst.Name):
-                    value = statement.value
-                    if isinstance(value, cst.Call) and (
-                        any(
-                            _is_option(a, "pytree_node", "False") or _is_option(a, "static", "True") for a in value.args
-                        )
-                        or "nonpytree" in _last_name(value.func)
-                    ):
-                        found.add(statement.target.value)
+    for name, statement in _annotated(node):
+        value = statement.value
+        if isinstance(value, cst.Call) and (
+            any(_is_option(a, "pytree_node", "False") or _is_option(a, "static", "True") for a in value.args)
+            or "nonpytree" in _last_name(value.func)
+        ):
+            found.add(name)
     for decorator in node.decorators:
         if isinstance(decorator.decorator, cst.Call):
             for argument in decorator.decorator.args:
@@ -128,11 +130,36 @@ def _static_fields(node: cst.ClassDef) -> frozenset[str]:
 
 def auxiliary_names(root: cst.CSTNode) -> frozenset[str]:
     """The attributes that a flattening function returns as auxiliary data: the second of two values."""
+    return _returned_attributes(root, 1)
+
+
+def child_names(root: cst.CSTNode) -> frozenset[str]:
+    """The attributes that a flattening function returns as children, with the private ones that properties show."""
+    names = _returned_attributes(root, 0)
+    return names | {f"_{name}" for name in names}
+
+
+def assigned_attributes(root: cst.ClassDef) -> frozenset[str]:
+    """The attributes of ``self`` that the methods of a class assign."""
+    targets = [
+        n.target
+        for n in walk(root)
+        if isinstance(n, cst.AssignTarget | cst.AnnAssign) and isinstance(n.target, cst.Attribute)
+    ]
+    return frozenset(
+        t.attr.value
+        for t in targets
+        if isinstance(t, cst.Attribute) and isinstance(t.value, cst.Name) and t.value.value == "self"
+    )
+
+
+def _returned_attributes(root: cst.CSTNode, position: int) -> frozenset[str]:
+    """The attributes in one of the two values that a function returns, through the names that they are put under."""
     returned: list[cst.CSTNode] = []
     assigned: dict[str, list[cst.CSTNode]] = {}
     for node in walk(root):
         if isinstance(node, cst.Return) and isinstance(node.value, cst.Tuple) and len(node.value.elements) == 2:
-            returned.append(node.value.elements[1].value)
+            returned.append(node.value.elements[position].value)
         elif isinstance(node, cst.Assign):
             for target in node.targets:
                 if isinstance(target.target, cst.Name):
@@ -164,11 +191,21 @@ def _strings(node: cst.BaseExpression) -> set[str]:
     return {str(e.value.evaluated_value) for e in node.elements if isinstance(e.value, cst.SimpleString)}
 
 
-def _fields(node: cst.ClassDef) -> tuple[tuple[str, cst.BaseExpression | None], ...]:
-    out: list[tuple[str, cst.BaseExpression | None]] = []
+def _annotated(node: cst.ClassDef) -> Iterator[tuple[str, cst.AnnAssign]]:
     for line in node.body.body:
         if isinstance(line, cst.SimpleStatementLine):
             for statement in line.body:
                 if isinstance(statement, cst.AnnAssign) and isinstance(statement.target, cst.Name):
-                    out.append((statement.target.value, statement.annotation.annotation))
-    return tuple(out)
+                    yield statement.target.value, statement
+
+
+def _converters(node: cst.ClassDef) -> Iterator[tuple[str, cst.BaseExpression]]:
+    """``x: Array = field(converter=jnp.asarray)``, by the name of the field."""
+    for name, statement in _annotated(node):
+        for argument in statement.value.args if isinstance(statement.value, cst.Call) else ():
+            if argument.keyword is not None and argument.keyword.value == "converter":
+                yield name, argument.value
+
+
+def _fields(node: cst.ClassDef) -> tuple[tuple[str, cst.BaseExpression | None], ...]:
+    return tuple((name, statement.annotation.annotation) for name, statement in _annotated(node))

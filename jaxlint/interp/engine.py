@@ -36,8 +36,9 @@ MAX_DEPTH = 24
 MAX_CONTEXTS = 8
 MAX_CONSTANT_CONTEXTS = 5
 """So many contexts of a function may differ in the literals that it is called with."""
-MAX_DECORATED = 64
-"""A decorator gets a context for each function that it is put above: it hands on one of them, not all."""
+MAX_MADE = 64
+"""A decorator gets a context for each function that it is put above, a constructor for each instance that it makes:
+what they leave belongs to one of them, not to all."""
 MAX_TRACED_CONTEXTS = 4
 """In traced code only the tracer rules look on; fewer contexts tell them enough."""
 STEPS_PER_ROOT = 400_000
@@ -73,7 +74,7 @@ class Frame:
     states in which something leaves the try statement that is being run. `trying` counts the try statements with
     handlers around this place inside the innermost loop, those of callers included. `loops` are the paces at which
     the loops around this place began, the outermost first. `brief` is the pace around loops that all have few turns,
-    by the number in the source.
+    by the number in the source. `among` says that one of several functions is being called.
     """
 
     engine: "Engine"
@@ -109,6 +110,7 @@ class Frame:
     rekeyed: dict[str, Value] = field(default_factory=dict)
     loop_names: frozenset[str] | set[str] = frozenset()
     loop_bound: frozenset[str] = frozenset()
+    among: bool = False
 
     @property
     def staged(self) -> bool:
@@ -259,7 +261,7 @@ class Engine:
         self.memoised: set[Place] = set()
         self.managers: dict[Place, tuple[Guard, ...]] = {}
         self.given_up: list[GivenUp] = []
-        self.decorating = 0  # the depth of calls up to which a decorator is being applied
+        self.making = 0  # the depth of calls up to which a decorator or a constructor is at work
         self.unresolved: dict[str, set[tuple[int, Pace]]] = {}
         self.too_deep: dict[str, tuple[Module, cst.CSTNode, str]] = {}
         self.transformed: dict[Place, Transformed] = {}
@@ -347,7 +349,10 @@ class Engine:
 
 @dataclass(slots=True, eq=False)
 class ClassRecord:
-    """A class of the project: its bases, attributes by name (in the scope), and how instances are made."""
+    """A class of the project: its bases, attributes by name (in the scope), and how instances are made.
+
+    `converters` are the functions through which what a field is given goes first.
+    """
 
     cls: Class
     node: cst.CSTNode
@@ -356,6 +361,7 @@ class ClassRecord:
     bases: tuple[Value, ...]
     fields: tuple[tuple[str, cst.BaseExpression | None], ...]
     instances: list[Object] = field(default_factory=list)
+    converters: dict[str, Value] = field(default_factory=dict)
 
 
 def expression(*types: type) -> Callable[[Evaluator], Evaluator]:

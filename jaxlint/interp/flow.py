@@ -15,7 +15,7 @@ from jaxlint.interp.heap import element_of, is_container, leaves
 from jaxlint.interp.heat import Gate, Pace
 from jaxlint.interp.narrowing import narrow
 from jaxlint.interp.operators import binary
-from jaxlint.interp.program import children
+from jaxlint.interp.program import children, walk
 from jaxlint.interp.scopes import assign_name
 from jaxlint.interp.states import GaveUp, State
 from jaxlint.interp.values import (
@@ -105,7 +105,18 @@ def _leaves(body: cst.BaseSuite) -> bool:
 def _expression_statement(frame: Frame, node: cst.CSTNode) -> None:
     assert isinstance(node, cst.Expr)
     value = frame.engine.evaluate(frame, node.value)
+    if value.is_nothing and isinstance(node.value, cst.Call) and not frame.trying:
+        _only_raised(frame, node.value)
     guards.discarded(frame, node.value, value)
+
+
+def _only_raised(frame: Frame, node: cst.Call) -> None:
+    """The called function does nothing but raise: what is made ready for it is made once."""
+    sites = frame.activation.sites
+    inside = {id(n) for argument in node.args for n in walk(argument)}
+    for key, site in sites.items():
+        if id(site.node) in inside:
+            sites[key] = replace(site, pace=Pace.RAISED)
 
 
 @statement(cst.Assign)
@@ -283,9 +294,11 @@ def _try(frame: Frame, node: cst.CSTNode) -> None:
     if held:
         del frame.handlers[-len(held) :]
     raised = before
+    fetched = before.fetched.union(*(state.fetched for state in (frame.state, *frame.leaving)))
     for state in (frame.state, *frame.leaving):
         raised.merge(state)
-    raised.alive = True
+    # An error is about what was done: what the body fetched has its host copy when a handler looks at it.
+    raised.alive, raised.fetched = True, fetched
     after = frame.state
     if node.orelse is not None and after.alive:
         execute(frame, node.orelse.body)

@@ -91,7 +91,7 @@ def _comparison(frame: Frame, test: cst.Comparison) -> Gate:
     if any(_is_modulo(n) for side in sides for n in walk(side)):
         if isinstance(target.operator, cst.Equal):
             return Gate.PASSED
-        if isinstance(target.operator, cst.NotEqual | cst.GreaterThan):
+        if isinstance(target.operator, cst.NotEqual | cst.GreaterThan) or _is_all_but_few(frame, test):
             return Gate.FAILED
         return Gate.PASSED
     if isinstance(target.operator, cst.Equal | cst.In) and any(_is_counter(frame, s) for s in sides):
@@ -108,6 +108,19 @@ def _comparison(frame: Frame, test: cst.Comparison) -> Gate:
         if any(isinstance(s, cst.Name | cst.Attribute) and _RARE_NAME.search(_last_name(s)) for s in sides):
             return Gate.PASSED
     return Gate.NONE
+
+
+def _is_all_but_few(frame: Frame, test: cst.Comparison) -> bool:
+    """``i % n < n - 1``: all turns but the last few of each n."""
+    left, right = test.left, test.comparisons[0].comparator
+    return (
+        isinstance(left, cst.BinaryOperation)
+        and isinstance(left.operator, cst.Modulo)
+        and isinstance(right, cst.BinaryOperation)
+        and isinstance(right.operator, cst.Subtract)
+        and isinstance(test.comparisons[0].operator, cst.LessThan | cst.LessThanEqual)
+        and frame.module.text_of(left.right) == frame.module.text_of(right.left)
+    )
 
 
 def _is_first_turns(frame: Frame, test: cst.Comparison) -> bool:

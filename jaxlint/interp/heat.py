@@ -54,6 +54,11 @@ def hotter(a: Pace, b: Pace) -> Pace:
     return a if _HOTTER[a] >= _HOTTER[b] else b
 
 
+def cooler(a: Pace, b: Pace) -> Pace:
+    """The pace that runs less often."""
+    return b if hotter(a, b) is a else a
+
+
 def spread(
     roots: Iterable[int], calls: Mapping[int, Iterable[tuple[int, Pace]]], fixed: Mapping[int, Pace]
 ) -> dict[int, Pace]:

@@ -3,7 +3,7 @@
 import libcst as cst
 
 from jaxlint.interp.engine import Argument, Frame
-from jaxlint.interp.heap import base_of, element_of
+from jaxlint.interp.heap import ANY, base_of, element_of
 from jaxlint.interp.heat import Pace
 from jaxlint.interp.values import (
     PYTHON,
@@ -11,6 +11,7 @@ from jaxlint.interp.values import (
     Instance,
     LibraryObject,
     Object,
+    Sequence,
     Token,
     Tuple,
     Value,
@@ -66,11 +67,39 @@ def loop_pace(frame: Frame, node: cst.CSTNode, iterable: Value) -> Pace:
         return Pace.ONCE
     if isinstance(node, cst.Tuple | cst.List | cst.Set) and len(node.elements) <= FEW:
         return Pace.ONCE
-    if isinstance(node, cst.Name) and iterable.objects and not iterable.unknown and not iterable.kind:
-        tuples = [o for o in iterable.objects if isinstance(o, Tuple)]
-        if len(tuples) == len(iterable.objects) and all(_literals(t) for t in tuples):
-            return Pace.ONCE
+    if isinstance(node, cst.Name):
+        return Pace.ONCE if _is_few(frame, iterable) else Pace.LOOPED
+    if isinstance(node, cst.Call) and isinstance(node.func, cst.Name) and node.func.value in _PAIRING:
+        for argument in node.args:
+            at = argument.value
+            if isinstance(at, cst.Name | cst.Tuple | cst.List):
+                value = frame.engine.evaluate(frame, at)
+                if loop_pace(frame, at, value) is Pace.ONCE:
+                    return Pace.ONCE
     return Pace.LOOPED
+
+
+_PAIRING = {"enumerate", "reversed", "sorted", "zip"}
+"""What has as many turns as the shortest of its arguments."""
+
+
+def _is_few(frame: Frame, iterable: Value) -> bool:
+    """True of tuples and of lists made here, of few literals, all written out in the source."""
+    if not iterable.objects or iterable.unknown or iterable.kind:
+        return False
+    for obj in iterable.objects:
+        if isinstance(obj, Tuple):
+            items = list(obj.items)
+        elif isinstance(obj, Sequence) and obj.scope == frame.scope.number:
+            fields = frame.engine.heap.fields(obj)
+            items = list(fields.values())
+            if ANY in fields:
+                return False
+        else:
+            return False
+        if len(items) > FEW or not all(v.const or _is_few(frame, v) for v in items):
+            return False
+    return True
 
 
 def has_few_turns(node: cst.BaseExpression) -> bool:
@@ -83,7 +112,3 @@ def has_few_turns(node: cst.BaseExpression) -> bool:
         and isinstance(number := node.args[0].value, cst.Integer)
         and int(number.value, 0) <= FEW
     )
-
-
-def _literals(items: Tuple) -> bool:
-    return len(items.items) <= FEW and all(v.const for v in items.items)

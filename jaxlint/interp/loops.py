@@ -5,44 +5,104 @@ from dataclasses import replace
 import libcst as cst
 
 from jaxlint.interp.assignment import assign
+from jaxlint.interp.effects import is_fetched
 from jaxlint.interp.engine import Frame, statement
 from jaxlint.interp.flow import execute, truth
 from jaxlint.interp.generators import note_suspension
 from jaxlint.interp.heap import base_of
-from jaxlint.interp.heat import Pace
+from jaxlint.interp.heat import Pace, cooler
 from jaxlint.interp.iteration import has_few_turns, iterated, loop_pace
 from jaxlint.interp.narrowing import narrow
 from jaxlint.interp.program import bind, children
 from jaxlint.interp.scopes import assign_name
-from jaxlint.interp.values import PYTHON, UNKNOWN, Mapping, Moved, Value
+from jaxlint.interp.states import RawSite, State
+from jaxlint.interp.values import PYTHON, UNKNOWN, Mapping, Moved, Token, Tuple, Value, join
 from jaxlint.interp.widening import widen, without_constant
-from jaxlint.kinds import Kind
+from jaxlint.kinds import ARRAY, Kind
+from jaxlint.sites import Operation
 
 MAX_TURNS = 6
 
 
 def _loop(frame: Frame, turn: "Turn") -> None:
-    """Run a loop's turns until nothing new is seen, at most MAX_TURNS; then what is not settled is widened."""
+    """Run a loop's turns until nothing new is seen, at most MAX_TURNS; then what is not settled is widened.
+
+    The first turn starts from what the loop finds, all others from what a turn leaves: what only the first turn does
+    is done once.
+    """
     breaks, continues, loops, trying = frame.breaks, frame.continues, frame.loops, frame.trying
     frame.breaks, frame.loops, frame.trying = [], (*loops, frame.pace), 0
-    head = frame.state.copy()
+    activation = frame.activation
+    sites, calls = activation.sites, activation.calls
+    found = frame.state.copy()
+    head = found.copy()
+    first: tuple[dict[tuple[int, Operation], RawSite], set[tuple[int, Pace]]] = ({}, set())
     for n in range(MAX_TURNS):
         frame.state = head.copy()
         frame.continues = []
+        activation.sites, activation.calls = dict(sites), set(calls)
         turn(frame)
         for state in frame.continues:
             frame.state.merge(state)
         if n >= MAX_TURNS - 2:
             frame.state.names = {k: widen(v) for k, v in frame.state.names.items()}
-        if not head.merge(frame.state):
+        if n == 0:
+            first = (activation.sites, activation.calls - calls)
+            head = frame.state.copy()
+            if not head.alive or _settled(head, found):
+                break
+            _suggest(head, found)
+        elif not head.merge(frame.state):
             break
-    exit_state = head
+    _add_first_turn(frame, *first, frame.loops[-1], calls)
+    exit_state = found
+    exit_state.merge(head)
+    if head.alive:
+        exit_state.fetched = set(head.fetched)  # a loop that never turns is not what anybody writes one for
     for state in frame.breaks:
         exit_state.merge(state)
     if not exit_state.alive:
         exit_state = head
     frame.state = exit_state
     frame.breaks, frame.continues, frame.loops, frame.trying = breaks, continues, loops, trying
+
+
+def _settled(left: State, found: State) -> bool:
+    """True if a turn left all names and host copies as the loop found them: every turn is like the first."""
+    return left.fetched == found.fetched and left.names == found.names
+
+
+def _suggest(head: State, found: State) -> None:
+    """Of what a turn leaves unknown, what the loop found under the name suggests the kind."""
+    for name, value in found.names.items():
+        left = head.names.get(name)
+        if left is not None and left is not value and not _is_plain(left):
+            head.names[name] = join(value, left)
+
+
+def _is_plain(value: Value, depth: int = 3) -> bool:
+    """True of arrays and scalars whose places are known, and of tuples of them."""
+    if value.is_nothing or (value.unknown and not value.kind):
+        return False
+    return all(
+        isinstance(o, Tuple) and depth > 0 and all(_is_plain(v, depth - 1) for v in o.items) for o in value.objects
+    )
+
+
+def _add_first_turn(
+    frame: Frame,
+    sites: dict[tuple[int, Operation], RawSite],
+    calls: set[tuple[int, Pace]],
+    outer: Pace,
+    before: set[tuple[int, Pace]],
+) -> None:
+    """Add what the first turn did and later ones do not: it runs as often as the loop, not as its turns."""
+    activation = frame.activation
+    for key, site in sites.items():
+        if key not in activation.sites:
+            activation.sites[key] = replace(site, pace=cooler(site.pace, outer))
+    later = {callee for callee, _ in activation.calls - before}
+    activation.calls |= {(callee, pace if callee in later else cooler(pace, outer)) for callee, pace in calls}
 
 
 class Turn:
@@ -60,9 +120,25 @@ class _ForTurn(Turn):
     def __call__(self, frame: Frame) -> None:
         place = frame.place(self.node)
         frame.state.fetched = {t for t in frame.state.fetched if t[0] != place}
+        element = _new(frame, self.element, (place, frame.activation.number))
         with frame.at_pace(self.pace):
-            assign(frame, self.node.target, self.element)
+            assign(frame, self.node.target, element)
             execute(frame, self.node.body)
+
+
+def _new(frame: Frame, value: Value, token: Token, depth: int = 3) -> Value:
+    """What a turn takes from the iterable: other arrays than the turn before took, with a host copy if all have one."""
+    objects = value.objects
+    if depth and any(isinstance(o, Tuple) for o in objects):
+        objects = frozenset(
+            Tuple(tuple(_new(frame, v, (*token, n), depth - 1) for n, v in enumerate(o.items)))
+            if isinstance(o, Tuple)
+            else o
+            for o in objects
+        )
+    if not value.kind & ARRAY or is_fetched(frame, value.tokens):
+        return replace(value, objects=objects)
+    return replace(value, objects=objects, tokens=frozenset((token,)))
 
 
 class _WhileTurn(Turn):

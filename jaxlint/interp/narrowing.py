@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import libcst as cst
 
+from jaxlint.interp import predicates
 from jaxlint.interp.classes import mro
 from jaxlint.interp.engine import Frame
 from jaxlint.interp.heap import base_of
@@ -15,6 +16,7 @@ from jaxlint.interp.values import (
     Instance,
     Library,
     Mapping,
+    Moved,
     Object,
     Sequence,
     Tuple,
@@ -36,6 +38,8 @@ def narrow(frame: Frame, test: cst.BaseExpression, *, positive: bool) -> None:
         target = test.comparisons[0]
         if isinstance(target.operator, cst.Is | cst.IsNot) and _is_none(target.comparator):
             _set_none(frame, test.left, is_none=isinstance(target.operator, cst.Is) is positive)
+        elif (asked := predicates.of_type(test)) is not None and asked.negated is not positive:
+            _set_type(frame, asked)
     elif isinstance(test, cst.Name | cst.Attribute):
         if positive:
             _set_none(frame, test, is_none=False)
@@ -43,6 +47,88 @@ def narrow(frame: Frame, test: cst.BaseExpression, *, positive: bool) -> None:
         narrow(frame, test.target, positive=positive)
     elif isinstance(test, cst.Call):
         _isinstance(frame, test, positive=positive)
+        elements = predicates.of_elements(test)
+        if elements is not None and not positive:
+            _without_elements(frame, elements)
+        elif (inner := predicates.opened(frame, test)) is not None:
+            _by_function(frame, inner, positive=positive)
+
+
+def _set_type(frame: Frame, asked: predicates.OfType) -> None:
+    """``type(x) == float`` came out true: a number of NumPy has a type of its own."""
+    key = path_of(asked.subject)
+    value = None if key is None else frame.state.names.get(key)
+    kinds = _exact_places(frame, asked.wanted)
+    if key is not None and value is not None and kinds is not None and value.kind & kinds:
+        frame.state.names[key] = replace(value, kind=value.kind & kinds, objects=frozenset(), unknown=False)
+
+
+def is_of_type(frame: Frame, test: cst.Comparison) -> bool | None:
+    """The answer of a test of a type, where the places of a value decide it."""
+    asked = predicates.of_type(test)
+    kinds = None if asked is None else _exact_places(frame, asked.wanted)
+    if asked is None or kinds is None:
+        return None
+    value = frame.engine.evaluate(frame, asked.subject)
+    return asked.negated if value.kind and not value.kind & kinds and not value.unknown and not value.objects else None
+
+
+def _exact_places(frame: Frame, node: cst.BaseExpression) -> Kind | None:
+    """Where values of exactly this type live."""
+    kinds = _places(frame, frame.engine.evaluate(frame, node))
+    return Kind.PYTHON if kinds == HOST else kinds
+
+
+def _without_elements(frame: Frame, asked: predicates.OfElements) -> None:
+    """Nothing inside these names is an instance of a class. Where all of something would be, nobody comes by here."""
+    kinds = _places(frame, frame.engine.evaluate(frame, asked.wanted))
+    if kinds is None:
+        return
+    for name in asked.names:
+        value = frame.state.names.get(name)
+        if value is not None and not value.is_nothing:
+            rest = _without(value, kinds)
+            if rest is None:
+                frame.state.alive = False
+            else:
+                frame.state.names[name] = rest
+
+
+def _without(value: Value, kinds: Kind, depth: int = 4) -> Value | None:
+    """A value or tree without what lies in `kinds`; None where nothing is left of a part of it."""
+    objects: set[Object] = set()
+    for obj in value.objects:
+        if isinstance(obj, Tuple) and depth:
+            items = [_without(v, kinds, depth - 1) for v in obj.items]
+            kept = [v for v in items if v is not None]
+            if len(kept) == len(items):
+                objects.add(Tuple(tuple(kept)))
+        elif not (isinstance(obj, Moved) and obj.kind.must_be(kinds)):
+            objects.add(obj)
+    rest = replace(value, kind=value.kind & ~kinds, objects=frozenset(objects))
+    return None if rest.is_nothing else rest
+
+
+def _by_function(frame: Frame, inner: predicates.Opened, *, positive: bool) -> None:
+    """What the test says of the parameters it says of the arguments."""
+    before = dict(inner.frame.state.names)
+    narrow(inner.frame, inner.test, positive=positive)
+    if not inner.frame.state.alive:
+        frame.state.alive = False
+    for name, node in inner.given:
+        value = inner.frame.state.names.get(name, before[name])
+        if value != before[name]:
+            _put(frame, node, value)
+
+
+def _put(frame: Frame, node: cst.BaseExpression, value: Value) -> None:
+    """A narrower value for an argument: a name, or a tuple of names."""
+    if isinstance(node, cst.Tuple):
+        items = frame.engine.unpack_star(value) or ()
+        for element, item in zip(node.elements, items, strict=False):
+            _put(frame, element.value, item)
+    elif isinstance(node, cst.Name) and node.value in frame.state.names:
+        frame.state.names[node.value] = value
 
 
 def _is_none(node: cst.BaseExpression) -> bool:

@@ -10,7 +10,7 @@ from jaxlint.interp.gates import gate_of
 from jaxlint.interp.heap import ANY, base_of, element_of, is_container
 from jaxlint.interp.heat import Gate, Pace
 from jaxlint.interp.library import fresh_array
-from jaxlint.interp.narrowing import narrow
+from jaxlint.interp.narrowing import is_of_type, narrow
 from jaxlint.interp.values import (
     NOTHING,
     NULL,
@@ -79,7 +79,7 @@ def arithmetic(
         out = replace(out, origin=frame.origin(node, message, source))
     boolean = left.boolean and right.boolean
     placement = devices.meet(frame, node, ((left, nodes[0]), (right, nodes[1])))
-    return replace(out, boolean=boolean, unknown=unknown and not firm and kind & ARRAY != kind, placement=placement)
+    return replace(out, boolean=boolean, unknown=unknown and not firm, placement=placement)
 
 
 def _mixed(frame: Frame, node: cst.CSTNode, left: Value, right: Value, nodes: tuple[cst.CSTNode, cst.CSTNode]) -> None:
@@ -240,6 +240,9 @@ def _boolean(frame: Frame, node: cst.CSTNode) -> Value:
 def _comparison(frame: Frame, node: cst.CSTNode) -> Value:
     assert isinstance(node, cst.Comparison)
     engine = frame.engine
+    answer = is_of_type(frame, node)
+    if answer is not None:
+        return constant(answer)
     left, left_node = engine.evaluate(frame, node.left), node.left
     chained = len(node.comparisons) > 1
     out = NOTHING
@@ -301,8 +304,8 @@ def _identity(left: Value, right: Value, negated: bool) -> Value:
 def _membership(
     frame: Frame, node: cst.CSTNode, left: Value, right: Value, nodes: tuple[cst.BaseExpression, cst.BaseExpression]
 ) -> Value:
-    if left.const and isinstance(left.const[0], str):
-        return PYTHON  # a key of a mapping, or a part of a string
+    if (left.const and isinstance(left.const[0], str)) or left.none_only:
+        return PYTHON  # a key of a mapping, or a part of a string; None equals nothing but itself, whatever is asked
     operands: list[tuple[Value, cst.CSTNode | None]] = []
     for obj in right.objects:
         if isinstance(base_of(obj), Instance):

@@ -98,7 +98,11 @@ class RawSite:
 
 @dataclass(slots=True, eq=False)
 class Activation:
-    """One function (or module) run with one set of abstract arguments; its number is also its scope's."""
+    """One function (or module) run with one set of abstract arguments; its number is also its scope's.
+
+    `joined`: it stands for many sets of arguments. `chosen` are the activations that it calls as one of several
+    functions: which caller of a joined one brings which of them is not known.
+    """
 
     number: int
     info: FunctionInfo | None
@@ -125,6 +129,7 @@ class Activation:
     seen: set[tuple[tuple[str, Value], ...]] = field(default_factory=set)
     reads: dict[tuple[object, str | None], int] = field(default_factory=dict)
     calls: set[tuple[int, Pace]] = field(default_factory=set)
+    chosen: set[int] = field(default_factory=set)
     sites: dict[tuple[int, Operation], RawSite] = field(default_factory=dict)
 
     @property

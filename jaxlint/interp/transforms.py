@@ -192,8 +192,10 @@ def is_static(value: Value) -> bool:
 def trace(frame: Frame, node: cst.CSTNode, function: Value, arguments: Arguments, mode: Mode = Mode.STAGED) -> Value:
     """Run a function's body under a trace with arguments that are tracers already. The result as the body sees it."""
     out = NOTHING
+    among, frame.among = frame.among, frame.among or len(function.objects) > 1
     for obj in function.objects:
         out = join(out, _trace_object(frame, node, obj, list(arguments), mode))
+    frame.among = among
     if function.unknown or function.kind:
         out = join(out, UNKNOWN)
     return out

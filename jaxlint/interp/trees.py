@@ -9,8 +9,10 @@ from jaxlint.interp import uses
 from jaxlint.interp.engine import Argument, Call, handler
 from jaxlint.interp.heap import base_of, field_names, leaves
 from jaxlint.interp.heat import Pace
+from jaxlint.interp.iteration import FEW
 from jaxlint.interp.values import (
     NOTHING,
+    NULL,
     PYTHON,
     UNKNOWN,
     Function,
@@ -29,19 +31,45 @@ from jaxlint.interp.values import (
     of,
 )
 from jaxlint.interp.values import Sequence as ListOf
-from jaxlint.kinds import Kind
+from jaxlint.kinds import HOST, Kind
 
 
 @handler("tree_map")
 def _tree_map(call: Call) -> Value:
     function, tree = call.given(0, "f"), call.given(1, "tree")
     rest = [a.value for a in call.arguments[2:] if a.keyword is None and not a.star]
-    frame = call.frame
-    pace = Pace.LOOPED if any(isinstance(o, Function | Method | Partial) for o in function.objects) else Pace.ONCE
+    own = any(isinstance(o, Function | Method | Partial) for o in function.objects)
+    pace = Pace.LOOPED if own and not _few_leaves(tree) else Pace.ONCE
     if call.name.endswith("with_path"):
         return _mapped(call, lambda v: _apply(call, function, [PYTHON, v], pace), tree)
-    rests = [join_all(leaves(frame.engine.heap, r)) or NOTHING for r in rest]
-    return _mapped(call, lambda v: _apply(call, function, [v, *rests], pace), tree)
+    rests = [_matched(call, tree, r) for r in rest]
+    asked = call.argument(1_000, "is_leaf")
+    # Where the program says what a leaf is, it may be anything above the arrays too.
+    whole = asked is not None and not asked.none_only
+
+    def apply(leaf: Value) -> Value:
+        leaves_ = [replace(v, unknown=True) for v in (leaf, *rests)] if whole else [leaf, *rests]
+        return _apply(call, function, leaves_, pace)
+
+    return _mapped(call, apply, tree)
+
+
+def _matched(call: Call, tree: Value, rest: Value) -> Value:
+    """What of another tree goes with a leaf of the first: a leaf, or all that lies where the first tree has one."""
+    instances = frozenset(o for o in rest.objects if isinstance(base_of(o), Instance))
+    if instances and tree.objects <= {NULL}:
+        return Value(objects=instances)
+    return join_all(leaves(call.engine.heap, rest)) or NOTHING
+
+
+def _few_leaves(tree: Value, depth: int = 2) -> bool:
+    """True of a NumPy array or number by itself, which is a tree of one leaf, and of a tuple of some of them."""
+    if tree.known(HOST):
+        return True
+    tuples = [o for o in tree.objects if isinstance(o, Tuple)]
+    if not depth or not tuples or len(tuples) < len(tree.objects) or tree.unknown or tree.kind & ~HOST:
+        return False
+    return all(len(t.items) <= FEW and all(_few_leaves(v, depth - 1) for v in t.items) for t in tuples)
 
 
 def _apply(call: Call, function: Value, values: Sequence[Value], pace: Pace) -> Value:
