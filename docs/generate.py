@@ -1,7 +1,7 @@
 """Writes the generated documentation: ``docs/configuration.md``, from the definition of the settings, and the table of
 ``docs/fixing.md``, from the rule pages.
 
-``python docs/generate.py`` after a change of `jaxlint.settings.KEYS` or of a page; a test holds them equal.
+``python docs/generate.py`` after a change of `jaxlint.keys.KEYS` or of a page; a test holds them equal.
 """
 
 import sys
@@ -11,8 +11,8 @@ from pathlib import Path
 FOLDER = Path(__file__).resolve().parent
 sys.path.insert(0, str(FOLDER.parent))
 
+from jaxlint.keys import KEYS, Key  # noqa: E402  # after the checkout is on the path
 from jaxlint.rulebook import Remedy, load_rules  # noqa: E402  # after the checkout is on the path
-from jaxlint.settings import KEYS, Key  # noqa: E402  # after the checkout is on the path
 
 FORMS = {
     "codes": "list of codes",

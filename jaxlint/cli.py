@@ -13,7 +13,8 @@ from typing import NoReturn
 
 from jaxlint import __version__
 from jaxlint.errors import UserError
-from jaxlint.settings import BACKENDS, CONFIDENCES, FORMATS, GUARDED, HEATS, LEVELS, Flags, Output, Request, RunRequest
+from jaxlint.keys import BACKENDS, CONFIDENCES, FORMATS, GUARDED, HEATS, LEVELS
+from jaxlint.settings import Flags, Output, Request, RunRequest
 
 WRONG, BUG, INTERRUPTED = 2, 3, 130
 
@@ -72,31 +73,51 @@ def _run(argv: Sequence[str]) -> int:
     arguments = _parser().parse_args(argv)
     if arguments.command is None:
         raise UserError("say what to do: jaxlint check, run, or another command (see jaxlint --help)")
-    # Here and not at the top: this loads libcst, which costs more than all that --version and a wrong flag need.
-    from jaxlint import commands
+    # Here and not at the top: what a check needs takes longer to load than --version and the pages of rules take.
+    match arguments.command:
+        case "rule" | "rules" | "completion":
+            return _run_pages(arguments)
+        case "run" | "report":
+            return _run_runs(arguments)
+        case "clean" | "doctor" | "merge" | "server":
+            return _run_services(arguments)
+    from jaxlint.commands import checks
+
+    return checks.check(_request(arguments))
+
+
+def _run_pages(arguments: argparse.Namespace) -> int:
+    from jaxlint.commands import pages
 
     match arguments.command:
         case "rule":
-            return commands.rule(arguments.code)
+            return pages.rule(arguments.code)
         case "rules":
-            return commands.rules(arguments.output_format)
+            return pages.rules(arguments.output_format)
+    return pages.completion(_parser(), arguments.shell)
+
+
+def _run_runs(arguments: argparse.Namespace) -> int:
+    from jaxlint.commands import runs
+
+    if arguments.command == "report":
+        return runs.report(arguments.paths, arguments.report, stacks=arguments.stacks)
+    if arguments.compare:
+        return runs.compare(*arguments.compare)
+    return runs.run(_run_request(arguments))
+
+
+def _run_services(arguments: argparse.Namespace) -> int:
+    from jaxlint.commands import services
+
+    match arguments.command:
         case "clean":
-            return commands.clean(arguments.paths)
+            return services.clean(arguments.paths)
         case "doctor":
-            return commands.doctor(arguments.python)
-        case "completion":
-            return commands.completion(_parser(), arguments.shell)
+            return services.doctor(arguments.python)
         case "merge":
-            return commands.merge(arguments.reports, arguments.output_file)
-        case "server":
-            return commands.server()
-        case "run" if arguments.compare:
-            return commands.compare(*arguments.compare)
-        case "report":
-            return commands.report(arguments.paths, arguments.report, stacks=arguments.stacks)
-        case "run":
-            return commands.run(_run_request(arguments))
-    return commands.check(_request(arguments))
+            return services.merge(arguments.reports, arguments.output_file)
+    return services.server()
 
 
 def _parser() -> argparse.ArgumentParser:

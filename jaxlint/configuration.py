@@ -10,6 +10,7 @@ import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 
 from jaxlint.errors import UserError
 
@@ -119,8 +120,9 @@ class Table:
         return ".".join((*self.path, key))
 
 
-def nearest(word: str, known: Iterable[str], otherwise: str) -> str:
-    """``: did you mean "..."?`` or a remedy, to end a message about a name that does not exist."""
+def nearest(word: str, known: Iterable[str], otherwise: str, meant: Mapping[str, str] = MappingProxyType({})) -> str:
+    """``: did you mean "..."?`` or a remedy, to end a message about a name that does not exist. `meant` is what to
+    write in place of some of the `known`."""
     lower = word.lower()
     by_lower = {name.lower(): name for name in known}
     close = difflib.get_close_matches(lower, by_lower, 5, 0.7)
@@ -134,7 +136,8 @@ def nearest(word: str, known: Iterable[str], otherwise: str) -> str:
             name[:3] == lower[:3],
         ),
     )
-    return f': did you mean "{by_lower[best]}"?'
+    name = by_lower[best]
+    return f': did you mean "{meant.get(name, name)}"?'
 
 
 def find(start: Path) -> Configuration:

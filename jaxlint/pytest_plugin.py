@@ -53,13 +53,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def _level(text: str) -> str:
-    from jaxlint.settings import LEVELS
+    from jaxlint.keys import LEVELS
 
     return _one_of(text, LEVELS)
 
 
 def _backend(text: str) -> str:
-    from jaxlint.settings import BACKENDS
+    from jaxlint.keys import BACKENDS
 
     return _one_of(text, BACKENDS)
 

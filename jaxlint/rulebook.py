@@ -166,6 +166,11 @@ def load_rules() -> tuple[Rule, ...]:
     return read_rules(rules_folder())
 
 
+def names_of(rules: Iterable[Rule]) -> Mapping[str, str]:
+    """The names of rules by code."""
+    return {rule.code: rule.name for rule in rules}
+
+
 def rules_folder() -> Path:
     """Where the pages are: inside the package, or beside the ``pyproject.toml`` of a checkout of this project."""
     package = Path(__file__).resolve().parent

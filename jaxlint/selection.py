@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from jaxlint.findings import Finding
-from jaxlint.settings import ALL, FileIgnores, Pattern, Settings
+from jaxlint.keys import ALL
+from jaxlint.settings import FileIgnores, Pattern, Settings
 from jaxlint.source.gitignore import parse_patterns
 from jaxlint.source.repository import path_bytes
 

@@ -1,156 +1,19 @@
 """Settings: what a person may choose, resolved once from defaults, one configuration file and flags.
 
-`KEYS` is the definition of the file's keys and the source of ``docs/configuration.md``. An unknown key, code or value
-is an error that names the nearest valid one, never a warning. Nothing here reads Python sources or prints.
+An unknown key, code or value is an error that names the nearest valid one, never a warning. Nothing here reads Python
+sources or prints.
 """
 
-from collections.abc import Iterable, Mapping, Sequence, Sized
+from collections.abc import Iterable, Mapping, Sized
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from jaxlint import configuration
 from jaxlint.configuration import Configuration, Table, nearest, shown
 from jaxlint.errors import UserError
+from jaxlint.keys import ALL, BACKENDS, CONFIDENCES, CONFIRM_KEYS, FORMATS, HEATS, KEYS, MODEL_TABLES
 from jaxlint.sites import Confidence, Heat
 from jaxlint.source.files import DEFAULT_EXCLUDE
-
-ALL = "ALL"
-FORMATS = ("text", "concise", "json", "sarif", "github", "gitlab", "junit")
-HEATS = tuple(heat.name.lower() for heat in reversed(Heat))
-CONFIDENCES = tuple(confidence.name.lower() for confidence in Confidence)
-MODEL_TABLES = ("alias", "function", "attribute")
-LEVELS = ("allow", "log", "disallow", "log_explicit", "disallow_explicit")
-GUARDED = ("host_to_device", "device_to_device", "device_to_host")
-BACKENDS = ("auto", "device", "virtual", "sentinel")
-
-
-@dataclass(frozen=True, slots=True)
-class Key:
-    """A key of the configuration file: its `form` is "codes", "patterns", "strings", "boolean", "choice", "string",
-    "seconds", "codes by pattern" or "table"; `inner` holds the keys of a table of its own."""
-
-    name: str
-    form: str
-    doc: str
-    default: str
-    choices: tuple[str, ...] = ()
-    inner: tuple["Key", ...] = ()
-
-
-CONFIRM_KEYS = (
-    Key(
-        "run",
-        "strings",
-        "Commands that run the program, each a string, split into words as a shell would but run without one. Without "
-        "this key: the project's pytest suite, if it has one.",
-        "[]",
-    ),
-    Key(
-        "backend",
-        "choice",
-        "Who asks the guard: `device` (an accelerator), `virtual` (needs the extra of that name), `sentinel` (serves "
-        "everywhere) or `auto`, the first of them that can.",
-        '"auto"',
-        BACKENDS,
-    ),
-    Key("timeout", "seconds", "Seconds that one command may take.", "600"),
-    Key(
-        "python",
-        "string",
-        "The interpreter for `python` in a command. Without this key: the first of the path's and jaxlint's own that "
-        "has JAX.",
-        '""',
-    ),
-    Key("plugin", "string", "The library of another PJRT plugin for the backend `virtual`.", '""'),
-)
-KEYS = (
-    Key(
-        "select",
-        "codes",
-        'The rules to use: codes, beginnings of codes (`"JT1"`, `"JT10"`) or `"ALL"`. A rule that is off by default is '
-        "selected only by its full code or by `ALL`. Without this key: every rule that is on by default.",
-        "the rules that are on by default",
-    ),
-    Key(
-        "ignore",
-        "codes",
-        "Rules not to use. Where `select` and `ignore` both match a code, the longer one wins, and `ignore` of two "
-        "equally long ones.",
-        "[]",
-    ),
-    Key("extend-select", "codes", "Rules to use besides those of `select`.", "[]"),
-    Key(
-        "per-file-ignores",
-        "codes by pattern",
-        "Rules not to use in the files that a pattern matches; patterns are those of `exclude`.",
-        "{}",
-    ),
-    Key(
-        "exclude",
-        "patterns",
-        "Files and folders not to check, in place of the default ones, in the form of `.gitignore`: a pattern without "
-        "`/` matches a name at any depth; one with `/` counts from the folder of the configuration file. A file named "
-        "on the command line is checked all the same, unless `force-exclude` is set.",
-        "[" + ", ".join(f'"{name}"' for name in DEFAULT_EXCLUDE) + "]",
-    ),
-    Key("extend-exclude", "patterns", "Files and folders not to check, besides those of `exclude`.", "[]"),
-    Key("respect-gitignore", "boolean", "Leave out what `.gitignore` files leave out.", "true"),
-    Key("force-exclude", "boolean", "Hold `exclude` against files that are named on the command line too.", "false"),
-    Key(
-        "min-heat",
-        "choice",
-        "Report transfers that are at least this hot: `hot` runs at each turn of a Python loop, `periodic` every few "
-        "turns, `cold` once. It selects among JT1xx, JT2xx and JT3xx; the other families are always reported.",
-        '"hot"',
-        HEATS,
-    ),
-    Key("min-confidence", "choice", "Report findings whose inference is at least this sure.", '"medium"', CONFIDENCES),
-    Key("output-format", "choice", "The form of the report.", '"text"', FORMATS),
-    Key(
-        "cache-dir",
-        "string",
-        "Where reports are kept, so that a check of what has not changed is answered at once: from the folder of the "
-        "configuration file, or where there is none from the working directory.",
-        '".jaxlint_cache"',
-    ),
-    Key(
-        "fixable",
-        "codes",
-        "The rules whose findings `--fix` may repair, in the form of `select`. Without this key: every rule that has a "
-        "fix.",
-        '["ALL"]',
-    ),
-    Key("unfixable", "codes", "Rules whose findings `--fix` leaves alone, whatever `fixable` says.", "[]"),
-    Key(
-        "unsafe-fixes",
-        "boolean",
-        "Make fixes too after which the program may print something else, or go on with a NumPy array in place of a "
-        "device array.",
-        "false",
-    ),
-    Key(
-        "baseline",
-        "string",
-        "A file of known findings that are not reported, written by `--write-baseline`: from the folder of the "
-        "configuration file.",
-        '""',
-    ),
-    Key(
-        "models",
-        "table",
-        "What functions of your own libraries return, fetch and upload: `[tool.jaxlint.models.alias]`, "
-        "`[[tool.jaxlint.models.function]]` and `[[tool.jaxlint.models.attribute]]`, in the form that "
-        "`jaxlint/models/README.md` describes.",
-        "{}",
-    ),
-    Key(
-        "confirm",
-        "table",
-        "How `--confirm` executes findings under the guard.",
-        "{}",
-        inner=CONFIRM_KEYS,
-    ),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,8 +147,9 @@ class RunRequest:
     isolated: bool = False
 
 
-def resolve(flags: Flags, codes: Iterable[str], start: Path) -> Settings:
-    """The settings of one run. `codes` are the known rules; `start` is where the search for a file begins."""
+def resolve(flags: Flags, rules: Mapping[str, str], start: Path) -> Settings:
+    """The settings of one run. `rules` are the names of the known ones by code; `start` is where the search for a file
+    begins. UserError where a choice is none."""
     if flags.isolated and flags.config is not None:
         raise UserError("--isolated and --config exclude each other: give one of them")
     if flags.isolated:
@@ -294,11 +158,10 @@ def resolve(flags: Flags, codes: Iterable[str], start: Path) -> Settings:
         found = configuration.read(flags.config)
     else:
         found = configuration.find(start)
-    known = tuple(codes)
-    return _with_flags(_from_file(found, known), flags, known)
+    return _with_flags(_from_file(found, rules), flags, rules)
 
 
-def _from_file(found: Configuration, codes: Sequence[str]) -> Settings:
+def _from_file(found: Configuration, rules: Mapping[str, str]) -> Settings:
     top, confirm, models = Table(found), Table(found, ("confirm",)), Table(found, ("models",))
     top.close([key.name for key in KEYS])
     confirm.close([key.name for key in CONFIRM_KEYS])
@@ -307,10 +170,10 @@ def _from_file(found: Configuration, codes: Sequence[str]) -> Settings:
     exclude = top.strings("exclude")
     excluded = (*(DEFAULT_EXCLUDE if exclude is None else exclude), *(top.strings("extend-exclude") or ()))
     return Settings(
-        select=_selectors(top, "select", codes),
-        ignore=_selectors(top, "ignore", codes) or (),
-        extend_select=_selectors(top, "extend-select", codes) or (),
-        per_file_ignores=_file_ignores(Table(found, ("per-file-ignores",)), codes, base),
+        select=_selectors(top, "select", rules),
+        ignore=_selectors(top, "ignore", rules) or (),
+        extend_select=_selectors(top, "extend-select", rules) or (),
+        per_file_ignores=_file_ignores(Table(found, ("per-file-ignores",)), rules, base),
         exclude=tuple(Pattern(text, base) for text in excluded),
         respect_gitignore=top.boolean("respect-gitignore", True),
         force_exclude=top.boolean("force-exclude", False),
@@ -318,8 +181,8 @@ def _from_file(found: Configuration, codes: Sequence[str]) -> Settings:
         min_confidence=Confidence[top.choice("min-confidence", CONFIDENCES, "medium").upper()],
         output_format=top.choice("output-format", FORMATS, "text"),
         cache_dir=top.string("cache-dir", ".jaxlint_cache"),
-        fixable=(ALL,) if (fixable := _selectors(top, "fixable", codes)) is None else fixable,
-        unfixable=_selectors(top, "unfixable", codes) or (),
+        fixable=(ALL,) if (fixable := _selectors(top, "fixable", rules)) is None else fixable,
+        unfixable=_selectors(top, "unfixable", rules) or (),
         unsafe_fixes=top.boolean("unsafe-fixes", False),
         baseline=base / baseline if (baseline := top.string("baseline", "")) else None,
         models=models.values,
@@ -335,30 +198,30 @@ def _from_file(found: Configuration, codes: Sequence[str]) -> Settings:
     )
 
 
-def _selectors(table: Table, key: str, codes: Sequence[str]) -> tuple[str, ...] | None:
+def _selectors(table: Table, key: str, rules: Mapping[str, str]) -> tuple[str, ...] | None:
     taken = table.strings(key)
     for selector in taken or ():
-        _checked((selector,), codes, table.place(key, selector))
+        _checked((selector,), rules, table.place(key, selector))
     return taken
 
 
-def _file_ignores(table: Table, codes: Sequence[str], base: Path) -> tuple[FileIgnores, ...]:
-    return tuple(FileIgnores(Pattern(key, base), _selectors(table, key, codes) or ()) for key in table.values)
+def _file_ignores(table: Table, rules: Mapping[str, str], base: Path) -> tuple[FileIgnores, ...]:
+    return tuple(FileIgnores(Pattern(key, base), _selectors(table, key, rules) or ()) for key in table.values)
 
 
-def _with_flags(settings: Settings, flags: Flags, codes: Sequence[str]) -> Settings:
+def _with_flags(settings: Settings, flags: Flags, rules: Mapping[str, str]) -> Settings:
     """Flags over the file. ``--select`` sets aside what the file selects and ignores; ``--extend-*`` add to it."""
     here = Path.cwd()
     if flags.select is not None:
-        settings = replace(settings, select=_checked(flags.select, codes, "--select"), ignore=(), extend_select=())
+        settings = replace(settings, select=_checked(flags.select, rules, "--select"), ignore=(), extend_select=())
     if flags.ignore is not None:
-        settings = replace(settings, ignore=_checked(flags.ignore, codes, "--ignore"))
+        settings = replace(settings, ignore=_checked(flags.ignore, rules, "--ignore"))
     if flags.per_file_ignores is not None:
-        ignores = (_file_ignores_flag(text, codes, here) for text in flags.per_file_ignores)
+        ignores = (_file_ignores_flag(text, rules, here) for text in flags.per_file_ignores)
         settings = replace(settings, per_file_ignores=tuple(ignores))
     if flags.exclude is not None:
         settings = replace(settings, exclude=tuple(Pattern(text, here) for text in flags.exclude))
-    extended = _checked(flags.extend_select, codes, "--extend-select")
+    extended = _checked(flags.extend_select, rules, "--extend-select")
     return replace(
         settings,
         extend_select=(*settings.extend_select, *extended),
@@ -368,8 +231,8 @@ def _with_flags(settings: Settings, flags: Flags, codes: Sequence[str]) -> Setti
         min_heat=Heat[flags.min_heat.upper()] if flags.min_heat else settings.min_heat,
         min_confidence=(Confidence[flags.min_confidence.upper()] if flags.min_confidence else settings.min_confidence),
         output_format=flags.output_format or settings.output_format,
-        fixable=settings.fixable if flags.fixable is None else _checked(flags.fixable, codes, "--fixable"),
-        unfixable=settings.unfixable if flags.unfixable is None else _checked(flags.unfixable, codes, "--unfixable"),
+        fixable=settings.fixable if flags.fixable is None else _checked(flags.fixable, rules, "--fixable"),
+        unfixable=settings.unfixable if flags.unfixable is None else _checked(flags.unfixable, rules, "--unfixable"),
         unsafe_fixes=settings.unsafe_fixes if flags.unsafe_fixes is None else flags.unsafe_fixes,
         baseline=flags.baseline or settings.baseline,
         confirm=replace(
@@ -381,20 +244,22 @@ def _with_flags(settings: Settings, flags: Flags, codes: Sequence[str]) -> Setti
     )
 
 
-def _file_ignores_flag(text: str, codes: Sequence[str], base: Path) -> FileIgnores:
+def _file_ignores_flag(text: str, rules: Mapping[str, str], base: Path) -> FileIgnores:
     pattern, colon, selectors = text.rpartition(":")
     if not colon or not pattern or not selectors:
         raise UserError(f'--per-file-ignores: "{text}" is not PATTERN:CODE: write for example "tests/*:JT101"')
-    return FileIgnores(Pattern(pattern, base), _checked((selectors,), codes, "--per-file-ignores"))
+    return FileIgnores(Pattern(pattern, base), _checked((selectors,), rules, "--per-file-ignores"))
 
 
-def _checked(selectors: Iterable[str], codes: Sequence[str], place: str) -> tuple[str, ...]:
+def _checked(selectors: Iterable[str], rules: Mapping[str, str], place: str) -> tuple[str, ...]:
     """The selectors, each of which must match a rule."""
     taken = tuple(selectors)
     for selector in taken:
-        if selector != ALL and not (selector.startswith("JT") and any(code.startswith(selector) for code in codes)):
-            families = {ALL, *(code[:length] for code in codes for length in (3, 4))}
-            rest = nearest(selector, codes if len(selector) > 4 else families, "`jaxlint rules` lists them")
+        if selector != ALL and not (selector.startswith("JT") and any(code.startswith(selector) for code in rules)):
+            families = {ALL, *(code[:length] for code in rules for length in (3, 4))}
+            codes = {name: code for code, name in rules.items()}
+            known = [*rules, *codes] if len(selector) > 4 else families
+            rest = nearest(selector, known, "`jaxlint rules` lists them", codes)
             raise UserError(f'{place}: unknown rule "{selector}"{rest}')
     return taken
 

@@ -13,10 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from jaxlint import __version__, cli, commands
+from jaxlint import __version__, cli
 from jaxlint.check import check_text
+from jaxlint.commands import checks
+from jaxlint.keys import FORMATS
 from jaxlint.rulebook import load_rules
-from jaxlint.settings import FORMATS
 
 ROOT = Path(__file__).resolve().parent.parent
 BAD = """import jax
@@ -129,7 +130,7 @@ class TestExitStatus:
         def broken(*_: object) -> int:
             raise ZeroDivisionError("oops")
 
-        monkeypatch.setattr(commands, "check", broken)
+        monkeypatch.setattr(checks, "check", broken)
         status, out, err = jaxlint("check", write("a.py", GOOD))
         assert (status, out) == (3, "")
         assert "ZeroDivisionError: oops" in err
@@ -142,7 +143,7 @@ class TestExitStatus:
         def interrupted(*_: object) -> int:
             raise KeyboardInterrupt
 
-        monkeypatch.setattr(commands, "check", interrupted)
+        monkeypatch.setattr(checks, "check", interrupted)
         assert jaxlint("check") == (130, "", "jaxlint: interrupted\n")
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from jaxlint import cli
+from jaxlint.keys import FORMATS, HEATS
 from jaxlint.rulebook import load_rules
-from jaxlint.settings import FORMATS, HEATS
 
 BASH = shutil.which("bash")
 CODES = {rule.code for rule in load_rules()}

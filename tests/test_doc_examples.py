@@ -14,7 +14,7 @@ import yaml
 from documents import PAGES, ROOT, Block, agrees, blocks, lines_to_parse, run, session
 from jaxlint import cli, settings
 from jaxlint.errors import UserError
-from jaxlint.rulebook import load_rules
+from jaxlint.rulebook import load_rules, names_of
 from jaxlint.settings import Flags
 
 ALL = [(page, block) for page in PAGES for block in blocks(page.read_text("utf-8"))]
@@ -104,7 +104,7 @@ TOML = of_language("toml")
 def test_toml_is_a_valid_configuration(page: Path, block: Block, tmp_path: Path) -> None:
     if "jaxlint" in tomllib.loads(block.text).get("tool", {}):
         (tmp_path / "pyproject.toml").write_text(block.text)
-        settings.resolve(Flags(config=tmp_path / "pyproject.toml"), [rule.code for rule in load_rules()], tmp_path)
+        settings.resolve(Flags(config=tmp_path / "pyproject.toml"), names_of(load_rules()), tmp_path)
 
 
 @pytest.mark.parametrize(("page", "block"), of_language("json"), ids=names(of_language("json")))

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from jaxlint import cli, settings
+from jaxlint.keys import KEYS
 from jaxlint.rulebook import load_rules
-from jaxlint.settings import KEYS, Flags
+from jaxlint.settings import Flags
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -33,8 +34,8 @@ def test_documented_defaults_are_the_defaults(tmp_path: Path) -> None:
     confirm = next(key for key in KEYS if key.name == "confirm")
     lines += ["[confirm]", *(f"{key.name} = {key.default}" for key in confirm.inner)]
     (tmp_path / "jaxlint.toml").write_text("\n".join(lines))
-    spelled = settings.resolve(Flags(config=tmp_path / "jaxlint.toml"), (), tmp_path)
-    silent = settings.resolve(Flags(isolated=True), (), tmp_path)
+    spelled = settings.resolve(Flags(config=tmp_path / "jaxlint.toml"), {}, tmp_path)
+    silent = settings.resolve(Flags(isolated=True), {}, tmp_path)
     for name in ("ignore", "extend_select", "respect_gitignore", "force_exclude", "min_heat", "min_confidence"):
         assert getattr(spelled, name) == getattr(silent, name), name
     for name in (

@@ -21,7 +21,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("check", "fix", "baseline", "confirm", "trace", "report"),
     ("fixes", "inputs", "selection", "cache"),
     ("settings",),
-    ("configuration", "records", "ranks"),
+    ("keys", "configuration", "records", "ranks"),
     ("rulebook", "interp", "transfers", "statements"),
     ("pages", "source", "sites", "findings"),
     ("kinds", "errors"),

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from jaxlint.findings import Report
+from jaxlint.keys import FORMATS
 from jaxlint.report import formats, github, gitlab, junit
-from jaxlint.settings import FORMATS
 from report_sample import CONTEXT, EMPTY, PLAIN, RICH, SCALAR
 
 

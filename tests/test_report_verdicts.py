@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from jaxlint.findings import Direction, Report, Status, Verdict
+from jaxlint.keys import FORMATS
 from jaxlint.report import concise, formats, github, gitlab, junit, sarif, text
 from jaxlint.report.verdicts import in_words
-from jaxlint.settings import FORMATS
 from report_sample import CONTEXT, SCALAR
 
 REFUSED = "Disallowed device-to-host transfer: shape=(), dtype=F32, device=cpu:0"

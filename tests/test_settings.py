@@ -22,6 +22,15 @@ RULES: Mapping[str, bool] = {
     "JT210": False,
     "JT401": True,
 }
+NAMES: Mapping[str, str] = {
+    "JT001": "bad-file",
+    "JT101": "print-array",
+    "JT102": "convert-array",
+    "JT110": "hidden-fetch",
+    "JT201": "upload-scalar",
+    "JT210": "upload-list",
+    "JT401": "traced-branch",
+}
 
 
 @pytest.fixture(autouse=True)
@@ -34,7 +43,7 @@ def resolve(text: str | None = None, name: str = "jaxlint.toml", **flags: object
     """Settings from a file's text and flags, as the command line resolves them."""
     if text is not None:
         Path(name).write_text(text, "utf-8")
-    return settings.resolve(Flags(**flags), RULES, Path.cwd())  # type: ignore[arg-type]
+    return settings.resolve(Flags(**flags), NAMES, Path.cwd())  # type: ignore[arg-type]
 
 
 def complaint(text: str | None = None, name: str = "jaxlint.toml", **flags: object) -> str:
@@ -285,6 +294,10 @@ class TestWrongFlags:
         assert complaint(select=("JT109",)) == '--select: unknown rule "JT109": did you mean "JT101"?'
         assert complaint(ignore=("X",)) == '--ignore: unknown rule "X": `jaxlint rules` lists them'
         assert complaint(extend_select=("JT1O1",)) == '--extend-select: unknown rule "JT1O1": did you mean "JT101"?'
+
+    @pytest.mark.parametrize("name", ["print-array", "Print-Array", "print_array"])
+    def test_a_name_of_a_rule_stands_for_its_code(self, name: str) -> None:
+        assert complaint(select=(name,)) == f'--select: unknown rule "{name}": did you mean "JT101"?'
 
     def test_per_file_ignores_need_both_parts(self) -> None:
         message = '--per-file-ignores: "tests" is not PATTERN:CODE: write for example "tests/*:JT101"'

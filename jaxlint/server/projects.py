@@ -12,7 +12,7 @@ from jaxlint.check import check_file, project_files, project_folder
 from jaxlint.errors import UserError
 from jaxlint.findings import Report
 from jaxlint.inputs import Inputs
-from jaxlint.rulebook import Rule, load_rules
+from jaxlint.rulebook import Rule, load_rules, names_of
 from jaxlint.settings import Flags, Settings
 from jaxlint.source.files import SourceFile, shown_path
 from jaxlint.source.text import SourceText
@@ -50,7 +50,9 @@ class Projects:
         shown = {shown_path(path, root): text for path, text in texts.items()}
         inputs = Inputs(texts=shown, trees=self._trees)
         try:
-            settings = replace(choices.resolve(Flags(), self.rules, location.parent), force_exclude=True)
+            settings = replace(
+                choices.resolve(Flags(), names_of(self.rules.values()), location.parent), force_exclude=True
+            )
             report = check_file(settings, file, inputs, rules=self.rules, beside=self._project(settings, root))
         except UserError as error:
             return Checked(source, Report(()), {}, str(error))
