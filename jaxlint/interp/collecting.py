@@ -98,7 +98,9 @@ def _chosen(engine: Engine) -> dict[tuple[str, int, Operation, bool], tuple[RawS
                 continue
             if site.if_eager and activation.number not in eager:
                 site.confidence = Confidence.LOW
-            if activation.number not in clear and (site.traced or site.confidence is Confidence.MEDIUM):
+            # Of a function that is traced by itself all arguments are tracers, whatever they are and whoever calls it.
+            blurred = site.traced and not activation.traced
+            if activation.number not in clear and (blurred or site.confidence is Confidence.MEDIUM):
                 site.confidence = Confidence.LOW
             around = sure if site.confidence >= Confidence.MEDIUM else outer
             pace = Pace.ONCE if site.traced else around.then(site.pace)
