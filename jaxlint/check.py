@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jaxlint.cache import Cache
+from jaxlint.errors import SourceError
 from jaxlint.findings import FileError, Finding, Report
 from jaxlint.fixes.propose import with_fixes
 from jaxlint.inputs import Inputs
@@ -19,6 +20,7 @@ from jaxlint.settings import Settings
 from jaxlint.sites import Confidence, Heat
 from jaxlint.source.files import Discovery, SourceFile, discover, shown_path
 from jaxlint.source.suppressions import Complaint, Suppressions, Word
+from jaxlint.source.text import read_bytes
 
 if TYPE_CHECKING:
     from jaxlint.interp.models import Models
@@ -112,8 +114,8 @@ def check_text(
 def _is_of_interest(file: SourceFile) -> bool:
     """True if a file names a library of arrays: then checking it is work worth keeping."""
     try:
-        return _NAMES_ARRAYS.search(file.location.read_bytes()) is not None
-    except OSError:
+        return _NAMES_ARRAYS.search(read_bytes(file.location, file.path)) is not None
+    except SourceError:
         return False
 
 

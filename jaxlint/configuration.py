@@ -145,12 +145,36 @@ def find(start: Path) -> Configuration:
     for folder in (start, *start.parents):
         own, shared = folder / OWN_FILE, folder / SHARED_FILE
         if own.is_file():
-            return read(own)
+            return _trusted(read(own), start)
         if shared.is_file():
             found = _read_shared(shared)
             if found is not None:
-                return found
+                return _trusted(found, start)
     return Configuration()
+
+
+def _trusted(found: Configuration, start: Path) -> Configuration:
+    """A configuration that was found and not named. It says what `--confirm` runs: one of a user who owns neither this
+    process nor the folder from which the search began is refused, as git refuses such a repository."""
+    owner = _owner(found.path) if found.path is not None else None
+    if owner is not None and owner not in (0, _own_user(), _owner(start)):
+        raise UserError(
+            f"{found.shown}: belongs to another user (uid {owner}): if you trust it, name it by --config, "
+            "otherwise give --isolated"
+        )
+    return found
+
+
+def _own_user() -> int:
+    return os.geteuid() if hasattr(os, "geteuid") else 0
+
+
+def _owner(path: Path) -> int | None:
+    """The user to whom a file belongs; None where files have none, and of what cannot be looked at."""
+    try:
+        return path.stat().st_uid
+    except OSError:
+        return None
 
 
 def read(path: Path) -> Configuration:
@@ -186,7 +210,9 @@ def _load(path: Path) -> tuple[str, dict[str, object]]:
         raise UserError(f"{shown(path)}: cannot read the configuration: {reason}") from None
     try:
         return text, tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except RecursionError:
+        raise UserError(f"{shown(path)}: invalid TOML: nested too deeply") from None
+    except ValueError as error:
         message = str(error)
         place = _PLACE.search(message)
         where = ""
