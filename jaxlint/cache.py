@@ -55,6 +55,7 @@ class Cache:
             unsafe_fixes=False,
             baseline=None,
         )
+        self.codes = frozenset(rules)
         self.fixed = repr((__version__, sys.version_info[:2], sorted(_own_files()), of_findings, sorted(rules)))
 
     def name(self, files: Iterable[tuple[str, SourceFile]]) -> str | None:
@@ -76,7 +77,7 @@ class Cache:
             report: Report = _reader(Report)(json.loads((self.folder / f"{name}.json").read_bytes()))
         except (OSError, ValueError, RecursionError):
             return None
-        return report
+        return report if all(finding.code in self.codes for finding in report.findings) else None
 
     def write(self, name: str, report: Report) -> None:
         """Keeps a report. Where the folder can not be written or is somebody else's, nothing is kept or said."""

@@ -19,6 +19,8 @@ SHARED_FILE = "pyproject.toml"
 SHARED_TABLE = ("tool", "jaxlint")
 
 _HEADER = re.compile(r"\s*\[\[?\s*([^\[\]]+?)\s*\]\]?\s*(?:#.*)?$")
+MAX_PARTS = 100
+_DEEP_KEY = re.compile(rf"(?<![\w\"'-])(?:[\w\"'-]++[ \t]*+\.[ \t]*+){{{MAX_PARTS}}}")
 _PLACE = re.compile(r"\s*\(at (?:line (\d+), column (\d+)|end of document)\)$")
 
 
@@ -144,9 +146,10 @@ def find(start: Path) -> Configuration:
     """The nearest configuration in `start` or above it: ``jaxlint.toml``, or a ``pyproject.toml`` with our table."""
     for folder in (start, *start.parents):
         own, shared = folder / OWN_FILE, folder / SHARED_FILE
-        if own.is_file():
+        # Of a folder that may not be looked into, `Path` would raise.
+        if os.path.isfile(own):
             return _trusted(read(own), start)
-        if shared.is_file():
+        if os.path.isfile(shared):
             found = _read_shared(shared)
             if found is not None:
                 return _trusted(found, start)
@@ -208,6 +211,10 @@ def _load(path: Path) -> tuple[str, dict[str, object]]:
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise UserError(f"{shown(path)}: cannot read the configuration: {reason}") from None
+    if deep := _DEEP_KEY.search(text):
+        # Python's reader takes minutes for a key with some ten thousand parts.
+        line = text.count("\n", 0, deep.start()) + 1
+        raise UserError(f"{shown(path)}:{line}: a key with more than {MAX_PARTS} parts, not read")
     try:
         return text, tomllib.loads(text)
     except RecursionError:

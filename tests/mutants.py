@@ -158,8 +158,8 @@ def of_bytes(mutants: Mutants, chance: random.Random) -> bytes:
 
 def of_tokens(mutants: Mutants, chance: random.Random) -> str:
     """Words dropped, doubled, swapped and taken from another program."""
-    tokens = _TOKEN.findall(mutants.text(chance))
-    others = _TOKEN.findall(mutants.text(chance))
+    tokens = _TOKEN.findall(mutants.text(chance)) or [""]
+    others = _TOKEN.findall(mutants.text(chance)) or [""]
     for _ in range(chance.choice((1, 1, 2, 3, 10))):
         at, other = chance.randrange(len(tokens)), chance.randrange(len(tokens))
         match chance.randrange(6):
@@ -362,7 +362,7 @@ def _parses(text: str) -> bool:
     return True
 
 
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def _of_format(name: str, text: str) -> Iterator[str]:
@@ -374,7 +374,7 @@ def _of_format(name: str, text: str) -> Iterator[str]:
         readers.get(name, str.encode)(text)
     except (ValueError, ET.ParseError) as error:
         yield f"{name} cannot be read: {error}"
-    if name not in ("json", "sarif", "gitlab") and _CONTROL.search(text):
+    if name not in ("json", "sarif", "gitlab") and CONTROL.search(text):
         yield f"{name} holds a control character"
     if name == "github" and not all(line.startswith("::") for line in text.split("\n")[:-1]):
         yield "a line of github is no command"
