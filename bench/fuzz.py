@@ -7,8 +7,9 @@ folders; ``grammar`` programs that hypothesmith generates, and ``atheris`` what 
 installed. An input is named by its seed and number (``--only NUMBER`` tries one again).
 
 The work is done in a process that tells the number of each input before it begins; another one watches it, and ends
-and restarts it where one input takes more than ``--seconds-each``. Memory is what the process holds at its peak: an
-input that raises it by more than ``--megabytes`` is a fault. Each fault is printed and its input kept in ``--keep``.
+and restarts it where one input takes more than ``--seconds-each`` of the processor. Memory is what the process holds
+at its peak: an input that raises it by more than ``--megabytes`` is a fault. Each fault is printed and its input kept
+in ``--keep``.
 """
 
 import argparse
@@ -164,21 +165,18 @@ def _watch(options: argparse.Namespace, arguments: Sequence[str]) -> int:
         child = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
         lines = queue.SimpleQueue[str]()
         threading.Thread(target=_read, args=(child, lines.put), daemon=True).start()
-        at, since = -1, time.monotonic()
+        at, since = -1, 0.0
         reason = ""
         while True:
-            try:
-                line = lines.get(timeout=options.seconds_each if at >= 0 else 600)
-            except queue.Empty:
-                line = None
-            now = time.monotonic()
+            line = _next(lines, child.pid, options.seconds_each if at >= 0 else 600)
+            now, used = time.monotonic(), _spent(child.pid)
             if at >= 0:
-                slowest = heapq.nlargest(5, [*slowest, (now - since, at)])
+                slowest = heapq.nlargest(5, [*slowest, (used - since, at)])
             if not line:
                 reason = "no end in sight" if line is None else f"the process ended, status {child.wait()}"
                 break
             said = json.loads(line)
-            since = now
+            since = used
             if "at" in said:
                 at, tried = said["at"], tried + 1
                 if tried % 1000 == 0:
@@ -195,7 +193,7 @@ def _watch(options: argparse.Namespace, arguments: Sequence[str]) -> int:
         child.wait()
         if reason in ("done", "enough"):
             break
-        kinds[_kept({"fault": at, "found": [reason], "data": "", "seconds": now - since}, options.keep)] += 1
+        kinds[_kept({"fault": at, "found": [reason], "data": "", "seconds": used - since}, options.keep)] += 1
         first = at + 1
     minutes = (time.monotonic() - began) / 60
     print(f"{tried:,} inputs in {minutes:.1f} minutes; peak {peak:.0f} MB")
@@ -203,6 +201,27 @@ def _watch(options: argparse.Namespace, arguments: Sequence[str]) -> int:
     for kind, number in kinds.most_common():
         print(f"{number:6} {kind}")
     return 1 if kinds else 0
+
+
+def _next(lines: "queue.SimpleQueue[str]", process: int, seconds: float) -> str | None:
+    """The next line of a process; None where it has used the processor for so long without one."""
+    began = _spent(process)
+    while True:
+        try:
+            return lines.get(timeout=seconds)
+        except queue.Empty:
+            if not _spent(process) or _spent(process) - began >= seconds:
+                return None
+
+
+def _spent(process: int) -> float:
+    """The processor time of a process so far: others may keep it from the processor. 0 where the system does not
+    tell."""
+    try:
+        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _read(child: "subprocess.Popen[str]", put: Callable[[str], None]) -> None:
