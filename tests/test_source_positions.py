@@ -104,6 +104,9 @@ def test_each_line_ending_ends_a_line(newline: str) -> None:
         'f"{a!r  :>{w}}{b}" + c\n',
         'f"{ a = !r }" + c; d\n',
         "try: a\nexcept A , B : c\n",
+        "def f():\n    a\n    \\\nfor b in c:\n        d\n\ne = f\n",
+        "a\n\\\nb \\\n = c\n  \\\n\nd\n",
+        "\f\\\na\r\nb\r\n",
     ],
 )
 def test_space_that_libcst_forgets_does_not_shift_what_is_behind_it(text: str) -> None:

@@ -4,7 +4,7 @@ Costs little more than ``module.code``, and less where the last node stands earl
 """
 
 from bisect import bisect_right
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import partial
 from itertools import accumulate
@@ -31,7 +31,7 @@ def spans_of(module: libcst.Module, nodes: Collection[libcst.CSTNode], text: str
     """The place of each node, as libcst's PositionProvider has it. A node that is not in the module is a ValueError.
 
     With `text`, the text that was parsed, places are right also behind the white space that libcst forgets: a form
-    feed before code, blanks before the colon of an ``except`` and behind the conversion in an f-string.
+    feed or a joined line before code, blanks before the colon of an ``except``, behind the conversion in an f-string.
     """
     if not nodes:
         return {}
@@ -41,47 +41,41 @@ def spans_of(module: libcst.Module, nodes: Collection[libcst.CSTNode], text: str
         recorder = on_a_deep_stack(partial(_record, module, nodes))
     code = "".join(recorder.tokens)
     offsets = [0, *accumulate(map(len, recorder.tokens))]
-    starts = [0, *(match.end() for match in LINE_END.finditer(code))]
     forgotten = _Forgotten(code, text) if text and not text.startswith(code) else None
+    starts = [0, *(match.end() for match in LINE_END.finditer(code if forgotten is None else text))]
     places: dict[libcst.CSTNode, Place] = {}
     for node in nodes:
         found = recorder.found.get(id(node))
         if found is None:
             raise ValueError(f"a {type(node).__name__} without a place in this module")
         begin, end = offsets[found[0]], offsets[found[1]]
-        line, end_line = bisect_right(starts, begin), bisect_right(starts, end)
-        column, end_column = begin - starts[line - 1], end - starts[end_line - 1]
         if forgotten is not None:
-            column, end_column = forgotten.begin(line, column), forgotten.end(end_line, end_column)
-        places[node] = Place(line, column + 1, end_line, end_column + 1)
+            begin, end = forgotten.begin(begin), forgotten.end(end)
+        line, end_line = bisect_right(starts, begin), bisect_right(starts, end)
+        places[node] = Place(line, begin - starts[line - 1] + 1, end_line, end - starts[end_line - 1] + 1)
     return places
 
 
 class _Forgotten:
-    """The white space of a text that is missing from the code generated from it."""
+    """The white space and the joined lines of a text that are missing from the code generated from it."""
 
     def __init__(self, code: str, text: str) -> None:
-        self.code, self.text = LINE_END.split(code), LINE_END.split(text)
-
-    def begin(self, line: int, column: int) -> int:
-        """The column in the text, from 0, of the character at a column of the code."""
-        return self.columns(line)[column]
-
-    def end(self, line: int, column: int) -> int:
-        """The column in the text behind the character before a column of the code."""
-        return self.columns(line)[column - 1] + 1 if column else 0
-
-    def columns(self, line: int) -> Sequence[int]:
-        """The columns in the text of the characters of a line of the code, and of its end."""
-        code, text = self.code[line - 1], self.text[line - 1] if line <= len(self.text) else ""
-        columns: list[int] = []
-        column = 0
+        self.at: list[int] = []
+        at, end = 0, len(text)
         for character in code:
-            while column < len(text) and text[column] != character and text[column].isspace():
-                column += 1
-            columns.append(column)
-            column += 1
-        return [*columns, column]
+            while at < end and text[at] != character and (text[at].isspace() or text[at] == "\\"):
+                at += 1
+            self.at.append(min(at, end))
+            at += 1
+        self.at.append(min(at, end))
+
+    def begin(self, offset: int) -> int:
+        """Where in the text the character at an offset of the code is."""
+        return self.at[offset]
+
+    def end(self, offset: int) -> int:
+        """The offset in the text behind the character before an offset of the code."""
+        return self.at[offset - 1] + 1 if offset else 0
 
 
 class _AllFound(Exception):
