@@ -104,6 +104,7 @@ class TestSame:
         [
             ("Wall time: 981 ms", "Wall time: 1.2 s", "Wall time: 3 \xb5s", True),
             ("Wall time: 981 ms", "Wall time: 1.2 s", "Wall time: 3 steps", False),
+            ("user 2.1 µs", "user 1e+03 ns", "user 1e-05 s", True),
             ("<object at 0x7f3a>", "<object at 0x55>", "<object at 0xabc0>", True),
             ("<object at 0x7f3a>", "<object at 0x55>", "<list at 0xabc0>", False),
         ],

@@ -2,8 +2,8 @@
 
 Started by its path in the user's Python, where jaxlint need not be: it imports nothing of jaxlint, and nothing of
 jaxlint imports it. The witness comes into the kernel through the environment, as into every other Python. What the
-cells print and display is printed, the notebook is not written. What ended the run early is told in the witness's
-folder of records.
+cells print and display is printed, but for the times that magics measure, which are no output of the program's: those
+go to standard error. The notebook is not written. What ended the run early is told in the witness's folder of records.
 """
 
 import json
@@ -30,6 +30,8 @@ PLAN_VARIABLE = "JAXLINT_WITNESS"
 PATIENCE = 3600
 # The path of a socket must be shorter still.
 LONG = 90
+# What `%time` and `%timeit` tell.
+MEASURED = re.compile(r"(?:CPU times|Wall time|Compiler|Parser) *: |The slowest run took |.* per loop \(mean ")
 COLOURS = re.compile(r"\x1b\[[\d;]*m")
 
 
@@ -61,15 +63,24 @@ class _Client(NotebookClient):
     """Prints what cells print and display, as it comes."""
 
     cell_number = 0
+    line = ""
+
+    def print(self, text: str) -> None:
+        """Prints text line by line; the rest is the begin of the next line."""
+        *lines, self.line = (self.line + text).split("\n")
+        for line in lines:
+            print(line, file=sys.stderr if MEASURED.match(line) else sys.stdout)
 
     def process_message(self, msg: dict[str, Any], cell: NotebookNode, cell_index: int) -> NotebookNode | None:
         self.cell_number = cell_index + 1
         content = msg["content"]
         match msg["msg_type"]:
+            case "stream" if content["name"] == "stdout":
+                self.print(content["text"])
             case "stream":
-                print(content["text"], end="", file=sys.stderr if content["name"] == "stderr" else sys.stdout)
+                print(content["text"], end="", file=sys.stderr)
             case "execute_result" | "display_data":
-                print(content["data"].get("text/plain", ""))
+                self.print(content["data"].get("text/plain", "") + "\n")
             case "error":
                 print(COLOURS.sub("", "\n".join(content["traceback"])), file=sys.stderr)
         return super().process_message(msg, cell, cell_index)
@@ -97,22 +108,25 @@ def main(path: str) -> int:
         store_widget_state=False,
         resources={"metadata": {"path": os.path.dirname(os.path.abspath(path))}},
     )
+    status = 0
     try:
         client.execute(cleanup_kc=True)
     except CellExecutionError as error:
         told = {"crashed": error.ename, "cell": client.cell_number}
         (records / "cell.jsonl").write_text(json.dumps(told) + "\n", "utf-8")
-        return 1
+        status = 1
     except (DeadKernelError, RuntimeError) as error:
-        ended = provisioner.started.wait() if provisioner.started is not None else 0
         print(f"{type(error).__name__}: {error}", file=sys.stderr)
-        if ended < 0:
-            # As the kernel ended, so does this.
-            sys.stdout.flush()
-            signal.signal(-ended, signal.SIG_DFL)
-            os.kill(os.getpid(), -ended)
-        return ended or 1
-    return 0
+        status = (provisioner.started.wait() if provisioner.started is not None else 0) or 1
+    if client.line:
+        client.print("\n")
+    if status < 0:
+        # As the kernel was killed, so is this.
+        sys.stdout.flush()
+        if -status != signal.SIGKILL:
+            signal.signal(-status, signal.SIG_DFL)
+        os.kill(os.getpid(), -status)
+    return status
 
 
 if __name__ == "__main__":

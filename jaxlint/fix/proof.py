@@ -231,7 +231,7 @@ def same(first: Outputs, again: Outputs, other: Outputs) -> bool:
 
 
 # Addresses, numbers with the unit of a time, and the rules that are as long as a line needs.
-_VARYING = re.compile("0x[0-9a-f]+|[0-9.]+(?: ?[num\xb5\u03bc]?s\\b)?|=+|-+")
+_VARYING = re.compile("0x[0-9a-f]+|[0-9.]+(?:e[+-]?[0-9]+)?(?: ?[num\xb5\u03bc]?s\\b)?|=+|-+")
 
 
 def _skeleton(line: bytes) -> str:

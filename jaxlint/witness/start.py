@@ -61,13 +61,20 @@ class Witness:
         after_import("runpy", lambda module: _shadow_compile(module, self))
         after_import("_pytest.assertion.rewrite", self.instrument_pytest)
         after_import("coverage.execfile", lambda module: _shadow_compile(module, self))
-        if self.plan.cells:
-            after_import("IPython.core.interactiveshell", Cells(self.plan, self.marks, self.recorder).watch)
+        after_import("IPython.core.interactiveshell", self.watch_shell)
+        # Where older ones have what `%run` runs a file by.
+        after_import("IPython.utils.py3compat", lambda module: _shadow_compile(module, self))
         atexit.register(self.marks.finish)
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self.after_fork)
         after_import("multiprocessing.util", self.finish_with_multiprocessing)
         script.replace_main(lambda path: self.code_of_file(path, is_script=True), self.marks.place)
+
+    def watch_shell(self, module: ModuleType) -> None:
+        """IPython compiles cells, and the files of `%run`."""
+        _shadow_compile(module, self)
+        if self.plan.cells:
+            Cells(self.plan, self.marks, self.recorder).watch(module)
 
     def begin_backend(self, _module: ModuleType) -> None:
         """jax has been imported: the guard is made ready to judge."""
