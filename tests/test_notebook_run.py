@@ -1,17 +1,20 @@
 """`--confirm --run analysis.ipynb`: the notebook in a kernel, as Jupyter runs it, or its cells as one program."""
 
+import ast
 import json
 import os
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from confirming import environment
+from test_confirm_truth import by_devices
 
 HEAD = "import os, jax, jax.numpy as jnp\nx = jnp.ones(3)\n"
 TOLD = "_ = open('pid', 'w').write(str(os.getpid()))\n"
@@ -96,6 +99,32 @@ def test_what_only_a_kernel_runs_is_judged_by_cell_and_line(tmp_path: Path) -> N
     assert (tmp_path / "sub" / "shown").read_text() == "{3: 0.0, 4: 2.0, 8: 1.0}"
     assert is_gone(tmp_path)
     assert sorted(entry.name for entry in (tmp_path / "sub").iterdir()) == ["n.ipynb", "pid", "shown", "tool.py"]
+
+
+def statements(text: str) -> Iterator[tuple[int, str]]:
+    """The top-level statements of a program, each with its first line."""
+    lines = text.splitlines(keepends=True)
+    nodes = ast.parse(text).body
+    begins = [min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", []))]) for node in nodes]
+    for begin, node in zip(begins, nodes, strict=True):
+        yield begin, "".join(lines[begin - 1 : node.end_lineno])
+
+
+def test_every_marked_line_of_a_page_is_confirmed_in_a_kernel(tmp_path: Path) -> None:
+    """The programs of the rules that need one device: each statement a cell, which may raise as the page says."""
+    rules = by_devices()[1]
+    cells: list[dict[str, Any]] = []
+    wanted = []
+    for rule in rules:
+        for begin, text in statements(rule.bad.text):
+            cells.append(code(text, "raises-exception"))
+            end = begin + text.rstrip("\n").count("\n")
+            wanted += [(len(cells), line - begin + 1, rule.code) for line in rule.marked if begin <= line <= end]
+    write(tmp_path, *cells)
+    findings, said = run(tmp_path, "--min-confidence", "low", "--select", ",".join(rule.code for rule in rules))
+    statuses = {(f["cell"], f["line"], f["code"]): f["verdict"]["status"] for f in findings}
+    assert len(wanted) > 40
+    assert {place: statuses.get(place) for place in wanted} == dict.fromkeys(wanted, "confirmed"), said
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals end no process there")
