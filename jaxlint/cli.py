@@ -255,6 +255,8 @@ def _run_request(arguments: argparse.Namespace) -> RunRequest:
         raise UserError("say what to run: jaxlint run SCRIPT ARGS, or jaxlint run -m MODULE ARGS")
     if words[0] not in ("-m", "-c") and not Path(words[0]).exists():
         raise UserError(f"{words[0]}: no such script (a module is run by jaxlint run -m MODULE)")
+    if words[0].endswith(".ipynb"):
+        raise UserError(f"{words[0]}: a notebook is no script: record what its cells do by `jaxlint.record()` in them")
     levels = {}
     for direction in GUARDED:
         level = getattr(arguments, f"guard_{direction}") or arguments.guard

@@ -282,6 +282,7 @@ def test_compare(tmp_path: Path) -> None:
         ((), "say what to run: jaxlint run SCRIPT ARGS, or jaxlint run -m MODULE ARGS"),
         (("-m",), "say what to run"),
         (("nonesuch.py",), "nonesuch.py: no such script"),
+        (("n.ipynb",), "n.ipynb: a notebook is no script: record what its cells do by `jaxlint.record()` in them"),
         (("--report", "x.pdf", "a.py"), "--report x.pdf: the suffix chooses the form"),
         (("--guard", "never", "a.py"), "argument --guard: invalid choice: 'never'"),
         (("--compare", "a.py", "b.json"), "a.py is no report of `jaxlint run`"),
@@ -292,6 +293,7 @@ def test_compare(tmp_path: Path) -> None:
 def test_wrong_requests_are_one_line(tmp_path: Path, words: tuple[str, ...], line: str) -> None:
     (tmp_path / "a.py").write_text("print(1)\n")
     (tmp_path / "c.json").write_text('{"version": 9}')
+    (tmp_path / "n.ipynb").write_text("{}")
     done = run(tmp_path, *words)
     assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1), done.stderr
     assert done.stderr.startswith(f"jaxlint: {line}")
