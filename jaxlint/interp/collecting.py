@@ -207,7 +207,8 @@ def _site(engine: Engine, raw: RawSite, heat: Heat, spans: Spans, flow: Flow) ->
         notes.append(Note(used.path, at[0], at[1], message, after=True))
     return Site(
         Span(raw.module.path, *span), raw.operation, raw.callee, operands, heat, raw.traced, raw.confidence,
-        tuple(note for note in notes if note is not None), raw.detail, None if used is None else used.use.word,
+        tuple(dict.fromkeys(note for note in notes if note is not None)), raw.detail,
+        None if used is None else used.use.word,
     )  # fmt: skip
 
 
