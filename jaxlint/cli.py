@@ -54,7 +54,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return _run(sys.argv[1:] if argv is None else argv)
     except UserError as error:
-        print(f"jaxlint: {error}", file=sys.stderr)
+        from jaxlint.report.context import escape
+
+        print(f"jaxlint: {escape(str(error))}", file=sys.stderr)
         return WRONG
     except KeyboardInterrupt:
         print("jaxlint: interrupted", file=sys.stderr)
