@@ -1,15 +1,17 @@
 """The versions that jaxlint is held to: ``nox`` passes the tests of what depends on them, once for each row of `ROWS`.
 
-``nox`` runs all rows, ``nox -t newest`` those of the newest JAX, ``nox -l`` lists them; words after ``--`` go to pytest. A row
-whose Python is not there is skipped. What a row did goes to ``docs/compatibility.json``, of which `docs/generate.py` makes
-``docs/compatibility.md``.
+``nox`` runs all rows, ``nox -t newest`` those of the newest JAX, ``nox -l`` lists them; words after ``--`` go to
+pytest. A row whose Python is not there is skipped. What a row did goes to ``docs/compatibility.json``, of which
+`docs/generate.py` makes ``docs/compatibility.md``.
 
-Rows pair old with old and new with new, as people's environments do: JAX 0.8 and newer wants NumPy 2, JAX 0.11 and newer
-wants Python 3.12, and libcst has wheels for Python 3.13 from 1.5 on, for Python 3.14 from 1.8 on.
+Rows pair old with old and new with new, as people's environments do: JAX 0.8 and newer wants NumPy 2, JAX 0.11 and
+newer wants Python 3.12, and libcst has wheels for Python 3.13 from 1.5 on, for Python 3.14 from 1.8 on.
 """
 
 import json
 import os
+import shutil
+import tempfile
 import xml.etree.ElementTree as xml
 from pathlib import Path
 
@@ -62,12 +64,13 @@ def versions(session: nox.Session, jax: str, numpy: str, libcst: str) -> None:
     told = session.run("python", "-c", VERSIONS, silent=True)
     if not isinstance(told, str):
         return  # --install-only
-    results = Path(session.create_tmp()).resolve() / "results.xml"
-    results.unlink(missing_ok=True)
+    # Elsewhere than below this folder: what is hidden or ignored is not checked.
+    results = Path(tempfile.mkdtemp()) / "results.xml"
     files = [f"tests/{name}.py" for names in GROUPS.values() for name in names]
     arguments = ["-n", "auto", "--dist", "loadfile", f"--junitxml={results}", *session.posargs]
     session.run("python", "-m", "pytest", *arguments, *files, success_codes=[0, 1], env={"CI": ""})
     row = {**json.loads(told), "tests": counts(results)}
+    shutil.rmtree(results.parent)
     if not session.posargs:
         record(session.name.partition("(")[2].rstrip(")") or session.name, row)
     if failed := sum(group["failed"] for group in row["tests"].values()):
