@@ -16,6 +16,7 @@ from jaxlint.findings import Finding
 from jaxlint.processes.folders import records_folder, temporary_folder
 from jaxlint.processes.interrupts import Told, noted
 from jaxlint.processes.kept import start
+from jaxlint.processes.terminal import restored
 from jaxlint.records import Records
 from jaxlint.sites import Operation
 from jaxlint.statements import Statements
@@ -39,7 +40,7 @@ def run(
     """Runs ``python WORDS…`` to its end and gives its record: first that of all its processes, then that of each which
     imported jax. `levels` are those of the guard by direction. UserError where it can not be started, or was not
     watched."""
-    with noted() as told, temporary_folder() as temporary:
+    with noted() as told, temporary_folder() as temporary, restored():
         records = records_folder(temporary)
         plan = temporary / "plan.json"
         write_plan(Plan({}, {}, str(records), str(cache), backend, traced=Traced(levels)), str(plan))

@@ -29,8 +29,8 @@ PUT_RIGHT = "__jaxlint_script__"
 def replace_main(
     code_of_script: Callable[[str], CodeType | None], place: Callable[[str, Places], None], aside: str
 ) -> None:
-    """Starts this process anew if its script has marks; what is run then lies in the folder `aside`. In the second start
-    it awaits the first statement, which tells `place` where the marks of the script are."""
+    """Starts this process anew if its script has marks; what is run then lies in the folder `aside`. In the second
+    start it awaits the first statement, which tells `place` where the marks of the script are."""
     second = os.environ.pop(VARIABLE, "")
     if second:
         compiled, path, full = json.loads(second)
