@@ -91,6 +91,8 @@ def _checked(
     trees: "Trees | None",
 ) -> int:
     """Checks, and does with the findings what is wanted."""
+    if request.add_ignore is not None and (request.fix or request.fix_only):
+        raise UserError("--add-ignore and --fix exclude each other: fix first, and silence what is left")
     if request.add_ignore is not None:
         return _repaired(silence(examine, request.add_ignore, diff=request.diff), stdin, rules, settings, request)
     if request.fix or request.fix_only or request.diff:

@@ -98,7 +98,9 @@ def _chosen(engine: Engine) -> dict[tuple[str, int, Operation, bool], tuple[RawS
                 continue
             if site.if_eager and activation.number not in eager:
                 site.confidence = Confidence.LOW
-            if activation.number not in clear and (site.traced or site.confidence is Confidence.MEDIUM):
+            # Of a function that is traced by itself all arguments are tracers, whatever they are and whoever calls it.
+            blurred = site.traced and not activation.traced
+            if activation.number not in clear and (blurred or site.confidence is Confidence.MEDIUM):
                 site.confidence = Confidence.LOW
             around = sure if site.confidence >= Confidence.MEDIUM else outer
             pace = Pace.ONCE if site.traced else around.then(site.pace)
@@ -205,7 +207,8 @@ def _site(engine: Engine, raw: RawSite, heat: Heat, spans: Spans, flow: Flow) ->
         notes.append(Note(used.path, at[0], at[1], message, after=True))
     return Site(
         Span(raw.module.path, *span), raw.operation, raw.callee, operands, heat, raw.traced, raw.confidence,
-        tuple(note for note in notes if note is not None), raw.detail, None if used is None else used.use.word,
+        tuple(dict.fromkeys(note for note in notes if note is not None)), raw.detail,
+        None if used is None else used.use.word,
     )  # fmt: skip
 
 
