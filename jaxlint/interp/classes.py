@@ -7,6 +7,7 @@ import libcst as cst
 from jaxlint.interp.annotations import field_meaning
 from jaxlint.interp.engine import Argument, Arguments, ClassRecord, Engine, Frame
 from jaxlint.interp.heap import INSTANCES, element_of
+from jaxlint.interp.heat import Pace
 from jaxlint.interp.values import (
     NOTHING,
     UNKNOWN,
@@ -82,7 +83,8 @@ def class_attribute(frame: Frame, node: cst.CSTNode, found: Value, receiver: Val
                     out = join(out, of(Method(inner, of(cls))))
             case Property(function, how) if receiver is not None and how in {"property", "cached"}:
                 for inner in function.objects:
-                    made = frame.engine.call(frame, node, of(Method(inner, receiver)), ())
+                    with frame.at_pace(Pace.SINGLE if how == "cached" else Pace.ONCE):
+                        made = frame.engine.call(frame, node, of(Method(inner, receiver)), ())
                     if how == "cached":
                         made = _kept(frame, inner, receiver, made)
                     out = join(out, made)

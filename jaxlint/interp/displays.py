@@ -7,6 +7,7 @@ import libcst as cst
 
 from jaxlint.interp import effects
 from jaxlint.interp.engine import Frame, expression
+from jaxlint.interp.guessing import doubted
 from jaxlint.interp.heap import ANY, KEYS, base_of, element_of, field_names, read
 from jaxlint.interp.values import (
     NOTHING,
@@ -49,7 +50,8 @@ def _joined_elements(frame: Frame, elements: Seq[cst.BaseElement]) -> Value:
     for element in elements:
         value = frame.engine.evaluate(frame, element.value)
         out = join(out, element_of(frame.engine.heap, value) if isinstance(element, cst.StarredElement) else value)
-    return out
+    # Which item stands where is forgotten: of items in several places each is one of them at best.
+    return doubted(out, frame.origin(elements[0], "an item of a tuple of unknown length"))
 
 
 @expression(cst.List, cst.Set)
