@@ -78,6 +78,38 @@ NOT_KEPT = {
                 other.data = float(step(1.0))  # d2h hot""",
 }
 
+OF_EACH = {
+    "an object of each turn": """
+        import functools
+
+        class Shot:
+            def __init__(self, x):
+                self.x = x
+                self.data = None
+
+            def load(self):
+                if self.data is None:
+                    self.data = float(self.x)  # d2h hot
+                return self.data
+
+            @functools.cached_property
+            def mean(self):
+                return float(jnp.mean(self.x))  # d2h hot
+
+        def take(x):
+            return Shot(x)
+
+        for n in range(100):
+            take(step(n)).load()
+            take(step(n)).mean
+    """,
+}
+
+
+@pytest.mark.parametrize("text", rows(OF_EACH, {}))
+def test_what_an_object_of_each_turn_keeps_is_made_each_turn(text: str) -> None:
+    check_marks(text)
+
 
 @pytest.mark.parametrize("method", rows({**KEPT, **NOT_KEPT}, {}, ""))
 def test_what_is_kept_is_made_once(method: str) -> None:

@@ -231,7 +231,7 @@ def run(
     engine.reached.add(info.place)
     if frame.activation is not activation:
         pace = Pace.LOOPED if _recursive(frame, info) else frame.pace  # recursion is a loop
-        if info.place in engine.memoised and len(info.parameters) == (info.enclosing_class is not None):
+        if info.place in engine.memoised and not info.parameters:
             pace = Pace.SINGLE  # without arguments a memoised function has one result
         # What is compiled is traced once; eager gradients and vmaps run their function at each call.
         once = frame.staged or mode is Mode.STAGED

@@ -27,7 +27,11 @@ def _tuple(frame: Frame, node: cst.CSTNode) -> Value:
     assert isinstance(node, cst.Tuple)
     items = _elements(frame, node.elements)
     if items is None:
-        return of(Stream(_joined_elements(frame, node.elements)))
+        element = _joined_elements(frame, node.elements)
+        if not isinstance(node.elements[0], cst.StarredElement):
+            # ``n, *rest``: which item is the first is forgotten, and it is another kind of thing than the rest.
+            element = doubted(element, frame.origin(node, "an item of a tuple of unknown length"))
+        return of(Stream(element))
     return of(Tuple(items))
 
 
@@ -50,8 +54,7 @@ def _joined_elements(frame: Frame, elements: Seq[cst.BaseElement]) -> Value:
     for element in elements:
         value = frame.engine.evaluate(frame, element.value)
         out = join(out, element_of(frame.engine.heap, value) if isinstance(element, cst.StarredElement) else value)
-    # Which item stands where is forgotten: of items in several places each is one of them at best.
-    return doubted(out, frame.origin(elements[0], "an item of a tuple of unknown length"))
+    return out
 
 
 @expression(cst.List, cst.Set)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 
 import libcst as cst
 
+from jaxlint.interp.classes import lasts
 from jaxlint.interp.engine import Engine, Frame
 from jaxlint.interp.program import walk
 
@@ -21,7 +22,7 @@ def made_once(frame: Frame, test: cst.BaseExpression, body: Iterable[cst.CSTNode
     if asked is None or asked[1] is not holds:
         return False
     target = asked[0]
-    if not (_is_own(frame, target) or _is_global(frame, target)):
+    if not (_is_own(frame, target) and lasts(frame.engine, frame.receiver)) and not _is_global(frame, target):
         return False
     return any(_stores(node, target) for part in body for node in walk(part)) and not _is_reset(frame, target)
 
