@@ -198,16 +198,16 @@ class TestVerdicts:
 
     def test_unreached_and_why(self, tmp_path: Path) -> None:
         assert self.told(tmp_path, [STARTED])[::3] == (Status.UNREACHED, "no run loaded this file")
-        loaded: dict[str, object] = {"file": "/a.py", "marked": [0]}
+        loaded: dict[str, object] = {"file": "/a.py", "marked": [0], "unmarked": []}
         assert self.told(tmp_path, [STARTED, loaded])[::3] == (Status.UNREACHED, "")
 
     def test_undecided_and_why(self, tmp_path: Path) -> None:
-        loaded: dict[str, object] = {"file": "/a.py", "marked": [0]}
+        loaded: dict[str, object] = {"file": "/a.py", "marked": [0], "unmarked": []}
         assert self.told(tmp_path, [loaded], trouble="the time was up")[::3] == (
             Status.UNDECIDED,
             "not reached before the end: the time was up",
         )
-        unmarked: dict[str, object] = {"file": "/a.py", "marked": [7]}
+        unmarked: dict[str, object] = {"file": "/a.py", "marked": [7], "unmarked": [0]}
         assert self.told(tmp_path, [unmarked])[::3] == (Status.UNDECIDED, "this place could not be marked")
 
     def test_a_file_that_changed(self, tmp_path: Path) -> None:

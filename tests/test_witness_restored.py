@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jaxlint.witness.plan import Mark
-from jaxlint.witness.rewrite import instrument
+from jaxlint.witness.rewrite import by_place, instrument
 from restoring import numbers, restored
 from test_witness_rewrite import DIRECTIONS, FETCH, UPLOAD, program
 from witnessing import marks
@@ -26,7 +26,7 @@ FIXTURES = sorted((Path(__file__).resolve().parent.parent / "fixtures").rglob("*
 def assert_restored(text: str, wanted: tuple[Mark, ...]) -> int:
     """The number of marks that were found."""
     before, tree = ast.parse(text), ast.parse(text)
-    new, found = instrument(tree, text.split("\n"), wanted)
+    new, found = instrument(tree, by_place(wanted, text.split("\n")))
     assert numbers(new) == {*found}
     assert ast.dump(restored(copy.deepcopy(new)), include_attributes=True) == ast.dump(before, include_attributes=True)
     return len(found)
@@ -56,13 +56,13 @@ def test_a_real_module(path: Path) -> None:
 
 def test_without_marks_nothing_changes() -> None:
     text = MODULES[0].read_text("utf-8")
-    tree = instrument(ast.parse(text), text.split("\n"), ())[0]
+    tree = instrument(ast.parse(text), {})[0]
     assert ast.dump(tree, include_attributes=True) == ast.dump(ast.parse(text), include_attributes=True)
 
 
 def test_a_tree_that_differs_elsewhere_is_told() -> None:
     """The test can fail."""
     text = "x = f(a) + 1\ny = 2\n"
-    new, _ = instrument(ast.parse(text), text.split("\n"), marks(text, (UPLOAD,)))
+    new, _ = instrument(ast.parse(text), by_place(marks(text, (UPLOAD,)), text.split("\n")))
     new.body.pop()
     assert ast.dump(restored(new)) != ast.dump(ast.parse(text))

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from jaxlint import witness
+from jaxlint.confirm.notebooks import way
 from jaxlint.errors import UserError
 from jaxlint.processes.interrupts import Told
 from jaxlint.processes.kept import Kept, end, start
@@ -31,11 +32,14 @@ SITE = Path(witness.__file__).resolve().parent / "site"
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command: `words` as they are run, `shown` as the user wrote it, `environment` what it adds to ours."""
+    """A command: `words` as they are run, `shown` as the user wrote it, `environment` what it adds to ours; `folder`
+    to run in where it must be that one, and what is to be `said` of how it is run."""
 
     words: tuple[str, ...]
     shown: str
     environment: Mapping[str, str]
+    folder: Path | None = None
+    said: str = ""
 
     @property
     def interpreter(self) -> str:
@@ -69,9 +73,9 @@ class Ended:
 
 def parse_command(text: str, python: Callable[[], str], notebooks: Mapping[str, Path], place: str = "--run") -> Command:
     """``VAR=1 python train.py --steps 3`` as words, split as a shell would but run without one. `python` tells the
-    interpreter for the command's own ``python``. A notebook as the first word is run as the program that its cells
-    make: `notebooks` holds that file by the notebook's real path. `place` is where the text stands. UserError where
-    there is nothing to run."""
+    interpreter for the command's own ``python``. A notebook as the first word is run in its own folder; `notebooks`
+    holds, by its real path, the program that its cells make. `place` is where the text stands. UserError where there is
+    nothing to run."""
     try:
         words = shlex.split(text)
     except ValueError as error:
@@ -93,11 +97,12 @@ def parse_command(text: str, python: Callable[[], str], notebooks: Mapping[str, 
             raise UserError(
                 f'{place} "{text}": this notebook is not among the files that are checked: name it there too'
             )
-        # What a kernel would import from: the folder of the notebook.
-        folder = str(Path(words[0]).absolute().parent)
-        environment["PYTHONPATH"] = os.pathsep.join(filter(None, (folder, os.environ.get("PYTHONPATH"))))
-        words[:1] = [python(), str(program)]
-    elif words[0] in PYTHONS:
+        if words[1:]:
+            raise UserError(f'{place} "{text}": a notebook takes no arguments: set what it needs by VAR=value')
+        notebook = Path(words[0]).absolute()
+        run_by = way(notebook, program, python())
+        return Command(run_by.words, text, {**run_by.environment, **environment}, notebook.parent, run_by.said)
+    if words[0] in PYTHONS:
         words[0] = python()
     elif words[0] in ("pytest", "py.test"):
         # The command of that name may belong to another environment than the one that has jax.
@@ -183,7 +188,7 @@ def run(
                 command.words,
                 environment,
                 (VARIABLE, str(plan)),
-                folder=folder,
+                folder=command.folder or folder,
                 streams=(subprocess.DEVNULL, standard, output),
                 own_group=True,
             )

@@ -14,6 +14,7 @@ from pathlib import Path
 from jaxlint.confirm.answers import Answers
 from jaxlint.confirm.commands import INTERRUPTED, Command, Ended, find_python, log_tail, own_suite, parse_command, run
 from jaxlint.confirm.marking import Marking, Source, mark
+from jaxlint.confirm.notebooks import program
 from jaxlint.confirm.probing import probed
 from jaxlint.confirm.verdicts import verdict
 from jaxlint.errors import UserError
@@ -65,7 +66,7 @@ def confirm(report: Report, rules: Mapping[str, Rule], request: Request) -> Exec
     """Runs what is to be run and gives each finding its verdict."""
     with noted() as told, temporary_folder() as folder:
         sources = {path: Source(location) for path, location in request.locations.items()}
-        sources |= {path: _program(found, folder, path) for path, found in request.notebooks.items()}
+        sources |= {path: program(found, folder, path) for path, found in request.notebooks.items()}
         marking = mark(report.findings, rules, sources)
         if not marking.files:
             return Execution(_judged(report, marking, Answers(), ""), ())
@@ -88,14 +89,6 @@ def confirm(report: Report, rules: Mapping[str, Rule], request: Request) -> Exec
                 raise
     judged = replace(judged, findings=findings, errors=(*judged.errors, *session.errors))
     return Execution(judged, tuple(session.remarks), tuple(session.outputs), told.number)
-
-
-def _program(notebook: Notebook, folder: Path, path: str) -> Source:
-    """The cells of a notebook as one program, in a file that can be run."""
-    number = len(list(folder.iterdir()))
-    location = folder / f"{Path(path).stem}-{number}.py"
-    location.write_text(notebook.source.text, "utf-8")
-    return Source(location, {cell.number: cell.first_line for cell in notebook.cells})
 
 
 @dataclass(slots=True)
@@ -130,6 +123,8 @@ class _Session:
         if self.told.number:
             return INTERRUPTED
         self.request.announce(command.shown)
+        if command.said:
+            self.remarks.append(f"`{command.shown}`: {command.said}")
         try:
             return self._judged(command)
         except OSError as error:
@@ -147,8 +142,7 @@ class _Session:
             done = self._run(command, "sentinel")
         self.answers.read(done.records)
         self.outputs.append((done.printed.read_bytes() if done.printed else b"", done.ended.status))
-        raised = done.answers.crashed
-        trouble = done.ended.trouble or (f"the program raised {raised}" if raised else "")
+        trouble = done.ended.trouble or done.answers.crashed
         if not trouble and done.ended.status:
             trouble = f"it ended with status {done.ended.status}"
         if self.request.verbose:
@@ -182,7 +176,8 @@ class _Session:
         records = records_folder(self.temporary)
         plan, log = self.temporary / f"plan-{self.number}.json", self.temporary / f"log-{self.number}.txt"
         marking = self.marking
-        write_plan(Plan(marking.files, marking.digests, str(records), str(cache_folder()), backend), str(plan))
+        told = Plan(marking.files, marking.digests, str(records), str(cache_folder()), backend, cells=marking.cells)
+        write_plan(told, str(plan))
         total = len({number for _, number in marking.of_finding.values()})
         environment = {**command.environment}
         if self.request.choices.plugin:
