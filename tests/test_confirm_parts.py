@@ -15,6 +15,7 @@ from jaxlint.confirm.marking import Marking, Source, mark
 from jaxlint.confirm.verdicts import verdict
 from jaxlint.errors import UserError
 from jaxlint.findings import Direction, Finding, Status
+from jaxlint.processes.interrupts import Told
 from jaxlint.rulebook import load_rules
 from jaxlint.sites import Confidence, Heat, Operation, Span
 from jaxlint.witness.backends import why_not
@@ -78,7 +79,7 @@ class TestCommands:
         (folder / "x.py").write_text(code)
         log = folder / "log.txt"
         command = parse_command("python x.py", lambda: sys.executable, {})
-        ended = run(command, folder / "plan.json", log, folder=folder, timeout=timeout, tick=lambda: None)
+        ended = run(command, folder / "plan.json", log, folder=folder, timeout=timeout, tick=lambda: None, told=Told())
         return ended, log.read_text()
 
     def test_output_and_status(self, tmp_path: Path) -> None:

@@ -119,7 +119,7 @@ def _lines(path: Path) -> Iterator[Mapping[str, object]]:
     for text in path.read_bytes().split(b"\n"):
         try:
             line = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         if isinstance(line, dict):
             yield line

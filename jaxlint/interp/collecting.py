@@ -10,7 +10,7 @@ from jaxlint.interp import uses
 from jaxlint.interp.engine import Engine
 from jaxlint.interp.heat import Pace, cooler, spread
 from jaxlint.interp.ledger import Used
-from jaxlint.interp.states import RawSite
+from jaxlint.interp.states import GivenUp, RawSite
 from jaxlint.interp.values import Origin, Place
 from jaxlint.sites import Confidence, Heat, Note, Operand, Operation, Site, Span
 
@@ -71,7 +71,12 @@ def sites(engine: Engine, positions: Positions) -> Iterable[Site]:
     for path, nodes in wanted.items():
         module = engine.project.at(path)
         assert module is not None
-        spans.update(_placed(positions, module.tree, list(nodes.values())))
+        try:
+            spans.update(_placed(positions, module.tree, list(nodes.values())))
+        except RecursionError:
+            # What has no place is not reported.
+            reason = "nested too deeply for this Python"
+            engine.given_up[path, 0, "<module>"] = GivenUp(path, 0, "<module>", reason)
     for site, pace in chosen.values():
         if site.module.path in pinned and not site.operation.value.startswith("guard") and not site.traced:
             continue
@@ -236,7 +241,8 @@ def _paces(engine: Engine) -> tuple[dict[int, Pace], dict[int, Pace]]:
     for activation in engine.activations:
         info = activation.info
         if activation.entered and info is not None and info.enclosing_class is not None:
-            for caller, pace in engine.unresolved.get(info.name, ()):
+            # A special method is never meant by its name alone: ``super().__init__()`` says nothing of other classes.
+            for caller, pace in () if info.name.startswith("__") else engine.unresolved.get(info.name, ()):
                 graph[caller].append((activation.number, pace))
                 if engine.by_number[caller].joined:
                     engine.by_number[caller].chosen.add(activation.number)

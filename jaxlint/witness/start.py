@@ -68,7 +68,12 @@ class Witness:
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self.after_fork)
         after_import("multiprocessing.util", self.finish_with_multiprocessing)
-        script.replace_main(lambda path: self.code_of_file(path, is_script=True), self.marks.place)
+        try:
+            script.replace_main(
+                lambda path: self.code_of_file(path, is_script=True), self.marks.place, self.plan.records
+            )
+        except OSError as error:
+            self.recorder.tell(file=os.path.realpath(sys.argv[0]), trouble=f"could not be marked: {error.strerror}")
 
     def watch_shell(self, module: ModuleType) -> None:
         """IPython compiles cells, and the files of `%run`."""
