@@ -19,6 +19,7 @@ from jaxlint.errors import UserError
 from jaxlint.findings import Report, Status
 from jaxlint.fix.run import Check
 from jaxlint.inputs import Inputs
+from jaxlint.processes.interrupts import Interrupted
 from jaxlint.repairs import Repaired, repair, silence
 from jaxlint.report import formats, statistics
 from jaxlint.report.context import Context, counted, escape, place
@@ -90,6 +91,8 @@ def _checked(
     trees: "Trees | None",
 ) -> int:
     """Checks, and does with the findings what is wanted."""
+    if request.add_ignore is not None and (request.fix or request.fix_only):
+        raise UserError("--add-ignore and --fix exclude each other: fix first, and silence what is left")
     if request.add_ignore is not None:
         return _repaired(silence(examine, request.add_ignore, diff=request.diff), stdin, rules, settings, request)
     if request.fix or request.fix_only or request.diff:
@@ -97,12 +100,16 @@ def _checked(
         done = repair(examine, partial(fixable, settings), given, prove=proof, diff=request.diff)
         return _repaired(done, stdin, rules, settings, request)
     inputs = Inputs(given, trees=trees)
-    report = examine(inputs)
+    report, interrupted = examine(inputs), 0
     if request.confirm:
-        report = confirmed(report, rules, inputs, settings, request)
+        report, interrupted = confirmed(report, rules, inputs, settings, request)
     if request.write_baseline is not None:
-        return _write_baseline(report, inputs, request)
-    return _reported(report, rules, inputs, settings, request)
+        status = _write_baseline(report, inputs, request)
+    else:
+        status = _reported(report, rules, inputs, settings, request)
+    if interrupted:
+        raise Interrupted(interrupted)
+    return status
 
 
 def _repaired(

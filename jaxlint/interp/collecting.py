@@ -212,7 +212,8 @@ def _site(engine: Engine, raw: RawSite, heat: Heat, spans: Spans, flow: Flow) ->
         notes.append(Note(used.path, at[0], at[1], message, after=True))
     return Site(
         Span(raw.module.path, *span), raw.operation, raw.callee, operands, heat, raw.traced, raw.confidence,
-        tuple(note for note in notes if note is not None), raw.detail, None if used is None else used.use.word,
+        tuple(dict.fromkeys(note for note in notes if note is not None)), raw.detail,
+        None if used is None else used.use.word,
     )  # fmt: skip
 
 
@@ -240,7 +241,8 @@ def _paces(engine: Engine) -> tuple[dict[int, Pace], dict[int, Pace]]:
     for activation in engine.activations:
         info = activation.info
         if activation.entered and info is not None and info.enclosing_class is not None:
-            for caller, pace in engine.unresolved.get(info.name, ()):
+            # A special method is never meant by its name alone: ``super().__init__()`` says nothing of other classes.
+            for caller, pace in () if info.name.startswith("__") else engine.unresolved.get(info.name, ()):
                 graph[caller].append((activation.number, pace))
                 if engine.by_number[caller].joined:
                     engine.by_number[caller].chosen.add(activation.number)

@@ -6,6 +6,7 @@ import libcst as cst
 
 from jaxlint.interp import effects, uses
 from jaxlint.interp.engine import Argument, Frame
+from jaxlint.interp.guessing import uncertain
 from jaxlint.interp.heap import ANY, base_of, element_of, read, values_of
 from jaxlint.interp.library import fresh_array
 from jaxlint.interp.values import (
@@ -43,10 +44,13 @@ def subscript(frame: Frame, node: cst.CSTNode, base: Value, index: Value, at: cs
     if base.kind & ARRAY:
         out = join(out, _array_item(frame, node, base, index, at, is_slice))
     if base.kind & Kind.NUMPY:
-        effects.reading(frame, node, Operation.NUMPY_FUNCTION, "indexing", [(index, at)], deep=True)
+        # Where the base may as well be on the device, a tracer is no mistake and a fetch is not sure.
+        asked = index if base.known(Kind.NUMPY) else uncertain(index)
+        effects.reading(frame, node, Operation.NUMPY_FUNCTION, "indexing", [(asked, at)], deep=True)
         out = join(out, Value(Kind.NUMPY, unknown=base.unknown, origin=base.origin))
     if base.kind & Kind.PYTHON:
-        effects.reading(frame, node, Operation.INDEX, None, [(index, at)], deep=is_slice)
+        asked = index if base.known(Kind.PYTHON) else uncertain(index)
+        effects.reading(frame, node, Operation.INDEX, None, [(asked, at)], deep=is_slice)
         out = join(out, PYTHON)
     if base.unknown and not base.kind:
         out = join(out, UNKNOWN)
