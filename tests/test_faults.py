@@ -259,6 +259,17 @@ def test_confirm_that_is_interrupted_tells_what_it_knows(
     assert status < 0 or said.splitlines()[-1] == "jaxlint: interrupted"
 
 
+def test_a_proof_of_fixes_that_is_interrupted_changes_no_file(folder: Path) -> None:
+    (folder / "a.py").write_text(WAITING.format("time.sleep(600)"))
+    before = (folder / "a.py").read_bytes()
+    process = start(folder, *CONFIRM, "--fix", "--unsafe-fixes", "--run", "python a.py", "a.py")
+    wait_for(folder)
+    process.send_signal(signal.SIGINT)
+    status, printed, said = ended(process, folder)
+    assert (status, printed, said.splitlines()[-1]) == (130, "", "jaxlint: interrupted")
+    assert (folder / "a.py").read_bytes() == before
+
+
 @pytest.mark.parametrize("times", [1, 2, 5])
 def test_run_that_is_interrupted_at_the_terminal(folder: Path, times: int) -> None:
     """The program gets each interrupt, and its end is the end."""
