@@ -107,6 +107,15 @@ FAULTS = {
     "low limits": Fault("import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (8, 8))", seen=2),
 }  # fmt: skip
 
+# Forms of the others: half of them under the one, half under the other.
+FORMS = (
+    "a segmentation fault that faulthandler tells of", "os._exit of success", "an error in a thread",
+    "recursion without end that is caught", "a fork that leaves by os._exit", "a fork that is killed",
+    "closed standard streams", "another environment", "garbage in place of the streams", "a profiler",
+)  # fmt: skip
+UNDER_CONFIRM = [name for name in FAULTS if name not in FORMS[::2]]
+UNDER_RUN = [name for name in FAULTS if name not in FORMS[1::2]]
+
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Iterator[Path]:
@@ -161,7 +170,7 @@ def ended(process: "subprocess.Popen[str]", folder: Path) -> tuple[int, str, str
     """How jaxlint ends, what it prints, and what it says; no process is left."""
     printed, said = process.communicate(timeout=SECONDS)
     assert left(folder) == []
-    assert "Traceback" not in said.split("the last lines of", maxsplit=1)[0] or "jaxlint:" not in said
+    assert "this is a bug in jaxlint" not in said
     return process.returncode, printed, said
 
 
@@ -186,7 +195,7 @@ def skip_what_root_alone_can(name: str) -> None:
         pytest.skip("root alone becomes another user")
 
 
-@pytest.mark.parametrize("name", FAULTS)
+@pytest.mark.parametrize("name", UNDER_CONFIRM)
 def test_confirm(folder: Path, name: str) -> None:
     skip_what_root_alone_can(name)
     fault = FAULTS[name]
@@ -200,7 +209,7 @@ def test_confirm(folder: Path, name: str) -> None:
     assert all(fault.says in line for line in errors)
 
 
-@pytest.mark.parametrize("name", FAULTS)
+@pytest.mark.parametrize("name", UNDER_RUN)
 def test_run(folder: Path, name: str) -> None:
     skip_what_root_alone_can(name)
     fault = FAULTS[name]
@@ -257,6 +266,17 @@ def test_confirm_that_is_interrupted_tells_what_it_knows(
     # A third interrupt may come when all is said, and end jaxlint itself.
     assert status == 128 + signals[0] or (len(signals) > 2 and -status in signals)
     assert status < 0 or said.splitlines()[-1] == "jaxlint: interrupted"
+
+
+def test_a_proof_of_fixes_that_is_interrupted_changes_no_file(folder: Path) -> None:
+    (folder / "a.py").write_text(WAITING.format("time.sleep(600)"))
+    before = (folder / "a.py").read_bytes()
+    process = start(folder, *CONFIRM, "--fix", "--unsafe-fixes", "--run", "python a.py", "a.py")
+    wait_for(folder)
+    process.send_signal(signal.SIGINT)
+    status, printed, said = ended(process, folder)
+    assert (status, printed, said.splitlines()[-1]) == (130, "", "jaxlint: interrupted")
+    assert (folder / "a.py").read_bytes() == before
 
 
 @pytest.mark.parametrize("times", [1, 2, 5])

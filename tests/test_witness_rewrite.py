@@ -360,6 +360,23 @@ def test_errors_keep_their_places(text: str) -> None:
         assert found == {mark.number for mark in wanted}
 
 
+@pytest.mark.parametrize("future", ["", "from __future__ import annotations\n"])
+def test_annotations_stay_as_they_are_written(future: str) -> None:
+    """Some libraries read them as texts, as `dataclasses` reads ClassVar."""
+    text = (
+        f"{future}import dataclasses, typing\n@dataclasses.dataclass\nclass A:\n    a: int = -1\n"
+        "    b: typing.ClassVar[int] = -1\n    def f(self, c: list[int]) -> dict[str, int]: return {}\n"
+        "log([field.name for field in dataclasses.fields(A)])\nlog(str(A.__annotations__))\n"
+        "log(str(A.f.__annotations__))\n"
+    )
+    assert_same(text, marks(text, (FETCH,)))
+    for written in ("typing.ClassVar[int]", "list[int]", "dict[str, int]"):
+        before = text[: text.index(written)]
+        line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
+        mark = Mark(0, line, column, line, column + len(written), "operation", (FETCH,), False, ())
+        assert instrumented(text, (mark,), None)[1] == set()
+
+
 def test_columns_are_counted_in_characters() -> None:
     text = "äöü = 'ß' + say('ä').name; print(äöü, say('é').p.name)\n"
     seen = assert_same(text, marks(text, (FETCH,)))

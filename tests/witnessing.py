@@ -28,8 +28,12 @@ def places(text: str) -> Iterator[tuple[ast.expr, str]]:
     found = list(_places(tree))
     tests = {node for node, form in found if form == "truth"}
     constant = {part for node in ast.walk(tree) if isinstance(node, ast.pattern) for part in ast.walk(node)}
+    annotations = [getattr(node, name, None) for node in ast.walk(tree) for name in ("annotation", "returns")]
+    read = {part for node in annotations if node is not None for part in ast.walk(node)}
     for node, form in found:
         match node:
+            case _ if node in read:
+                continue  # an annotation is no operation of the program
             case _ if form == "operation" and node in constant:
                 continue  # a pattern calls nothing
             case ast.BoolOp() if form == "truth":

@@ -12,9 +12,10 @@ from jaxlint.check import check_paths
 from jaxlint.commands.streams import CLEAN, say, show, write
 from jaxlint.errors import UserError
 from jaxlint.inputs import Inputs
+from jaxlint.processes.interrupts import noted
 from jaxlint.report import run_compare, run_json, run_page, run_text
-from jaxlint.rulebook import load_rules, names_of
-from jaxlint.settings import Flags, RunRequest
+from jaxlint.rulebook import Rule, load_rules, names_of
+from jaxlint.settings import Flags, RunRequest, Settings
 from jaxlint.source.files import shown_path
 from jaxlint.transfers import Run
 
@@ -51,23 +52,31 @@ def run(request: RunRequest) -> int:
         plugin=settings.confirm.plugin,
     )
     inputs = Inputs()
-    files = _own_files(runs[0])
-    report = check_paths(settings, [shown_path(path, Path.cwd()) for path in files], rules=rules, inputs=inputs)
+    try:
+        runs = _joined(runs, settings, rules, inputs)
+    except KeyboardInterrupt:
+        # Whoever is impatient with the program means its end, and not that of what it has told.
+        say("interrupted: what the static pass says of these lines is left out")
+    with noted():
+        done, *each = (with_shown_paths(run, Path.cwd()) for run in runs)
+        if render is None:
+            _write_each(each or [done], request.report)
+        elif request.report is not None:
+            write(render(done, lambda path: inputs.lines(path, None)), request.report)
+        if not request.quiet:
+            show(run_text.render(done, stacks=request.stacks), sys.stderr)
+    return done.exit_status
+
+
+def _joined(runs: Sequence[Run], settings: Settings, rules: Mapping[str, Rule], inputs: Inputs) -> list[Run]:
+    """The runs with what the static pass says of the files that they loaded."""
+    from jaxlint import trace
+
+    files = [shown_path(path, Path.cwd()) for path in _own_files(runs[0])]
+    report = check_paths(settings, files, rules=rules, inputs=inputs)
     checked = {str(file.location.absolute()): path for path, file in inputs.files.items()}
     skipped = {path for path, suppressions in inputs.suppressions.items() if suppressions.skip_file}
-    done, *each = (
-        with_shown_paths(
-            trace.joined(run, report.findings, checked, silenced=inputs.silenced, skipped=skipped), Path.cwd()
-        )
-        for run in runs
-    )
-    if render is None:
-        _write_each(each or [done], request.report)
-    elif request.report is not None:
-        write(render(done, lambda path: inputs.lines(path, None)), request.report)
-    if not request.quiet:
-        show(run_text.render(done, stacks=request.stacks), sys.stderr)
-    return done.exit_status
+    return [trace.joined(run, report.findings, checked, silenced=inputs.silenced, skipped=skipped) for run in runs]
 
 
 def _write_each(runs: Sequence[Run], folder: Path | None) -> None:

@@ -58,6 +58,8 @@ LAZY = (
 )
 # Expressions that run in frames of their own.
 FRAMES = (ast.Lambda, ast.GeneratorExp, ast.ListComp, ast.SetComp, ast.DictComp)
+# Read as a text by whoever asks for them, run late or never: no place for a mark.
+ANNOTATIONS = ("annotation", "returns")
 OPERATOR = "__jaxlint_operator__"
 # From here on Python converts a field of an f-string before it evaluates the field's format.
 CONVERTS_FIRST = sys.version_info >= (3, 13)
@@ -96,7 +98,7 @@ def instrument(
 
 def _in_bytes(mark: Mark, lines: Sequence[str]) -> Place:
     def offset(line: int, column: int) -> int:
-        return len(lines[line - 1][: column - 1].encode()) if line <= len(lines) else -1
+        return len(lines[line - 1][: column - 1].encode()) if 1 <= line <= len(lines) else -1
 
     return (mark.line, offset(mark.line, mark.column), mark.end_line, offset(mark.end_line, mark.end_column))
 
@@ -180,6 +182,8 @@ class _Rewriter(ast.NodeTransformer):
 
     def generic_visit(self, node: ast.AST) -> ast.AST:
         for name, old in ast.iter_fields(node):
+            if name in ANNOTATIONS:
+                continue
             if isinstance(old, list):
                 if old and isinstance(old[0], ast.stmt):
                     setattr(node, name, self.block(old))
