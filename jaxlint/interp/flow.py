@@ -1,7 +1,6 @@
 """Statements: how control and values flow through blocks, branches, loops, try, with and match."""
 
 from collections.abc import Sequence as Seq
-from dataclasses import replace
 
 import libcst as cst
 
@@ -31,15 +30,18 @@ from jaxlint.interp.values import (
     constant,
     join,
     of,
+    replace,
 )
 from jaxlint.kinds import ARRAY, Kind
 from jaxlint.sites import Operation
 
+_SUITES = {cst.IndentedBlock, cst.SimpleStatementLine, cst.SimpleStatementSuite, cst.Module}
+
 
 def execute(frame: Frame, node: cst.CSTNode) -> None:
     """Run a suite, a line or a statement."""
-    if isinstance(node, cst.IndentedBlock | cst.SimpleStatementLine | cst.SimpleStatementSuite | cst.Module):
-        _block(frame, node.body)
+    if type(node) in _SUITES:
+        _block(frame, node.body)  # type: ignore[attr-defined]  # each of those types has a body
         return
     engine = frame.engine
     engine.steps += 1
