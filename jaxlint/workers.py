@@ -1,11 +1,8 @@
 """Work done by several processes at once: the answers in the order of the questions, and nothing left behind."""
 
-import multiprocessing
 import os
 import signal
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from typing import TypeVar
 
 from jaxlint.errors import UserError
@@ -24,6 +21,11 @@ def in_processes(work: Callable[[Question], Answer], questions: Sequence[Questio
     a module. Whatever stops this process meanwhile (an error, Ctrl-C) stops the others at once."""
     if not questions:
         return []
+    # Here and not at the top: most checks are of one repository, and begin sooner without.
+    import multiprocessing
+    from concurrent.futures import ProcessPoolExecutor
+    from concurrent.futures.process import BrokenProcessPool
+
     # Not by fork: a parser's threads may be alive in a process that embeds jaxlint.
     context = multiprocessing.get_context("spawn")
     executor = ProcessPoolExecutor(min(jobs, len(questions)), context, initializer=_leave_on_interrupt)
