@@ -1,5 +1,6 @@
 """Projects: which files belong together, and so may import one another."""
 
+import os
 from collections.abc import Sequence, Set
 from pathlib import Path
 
@@ -19,11 +20,14 @@ def apart(found: Discovery, paths: Sequence[str]) -> list[Discovery]:
     The repository is the outermost folder that bears a mark of a project or is one of `paths`: the packages of a large
     one stay together, and so does all that is asked for as one folder. Files that lie in none are one project.
     """
-    given = {folder.resolve() for folder in map(Path, paths) if folder.is_dir()}
+    given = {Path(path).resolve() for path in paths if os.path.isdir(path)}
     known: dict[Path, Path | None] = {}
     files: dict[Path | None, list[SourceFile]] = {}
     for file in found.files:
-        files.setdefault(_repository(file.location.resolve().parent, given, known), []).append(file)
+        folder = file.location.parent
+        if folder not in known:
+            known[folder] = _repository(folder.resolve(), given, known)
+        files.setdefault(known[folder], []).append(file)
     return [Discovery(tuple(together), ()) for together in files.values()]
 
 
@@ -36,4 +40,4 @@ def _repository(folder: Path, given: Set[Path], known: dict[Path, Path | None]) 
 
 
 def _is_marked(folder: Path) -> bool:
-    return any((folder / name).exists() for name in PROJECT_MARKS)
+    return any(os.path.exists(folder / name) for name in PROJECT_MARKS)

@@ -18,8 +18,9 @@ from jaxlint.settings import Flags, RunRequest
 from jaxlint.source.files import shown_path
 from jaxlint.transfers import Run
 
-# Folders whose files are no program's own.
+# Folders whose files are no program's own; Python's own library is the folder that holds these two.
 INSTALLED = {"site-packages", "dist-packages"}
+STANDARD = ("site.py", "sysconfig.py")
 
 
 def run(request: RunRequest) -> int:
@@ -29,6 +30,12 @@ def run(request: RunRequest) -> int:
     from jaxlint.records import shown as with_shown_paths
     from jaxlint.witness.plan import cache_folder
 
+    if request.words[0].endswith(".ipynb"):
+        notebook = request.words[0]
+        raise UserError(
+            f"{notebook}: run records programs: make one by `jupyter nbconvert --to script`, or prove the notebook's "
+            f"findings by `jaxlint check --confirm --run {notebook} {notebook}`"
+        )
     rules = {rule.code: rule for rule in load_rules()}
     # Those that are off by default speak of transfers that happen all the same.
     of_transfers = tuple(code for code, rule in rules.items() if rule.direction is not None)
@@ -105,13 +112,18 @@ def _lines_of(path: str) -> Sequence[str]:
 
 
 def _own_files(done: Run) -> list[str]:
-    """The program's own source files: those that it loaded and those that transferred, but for installed packages."""
+    """The program's own source files: those that it loaded and those that transferred, but for installed packages and
+    Python's own library."""
     found = {*done.files}
     for transfer in done.transfers:
         found.update(call.rpartition(" ")[0].rpartition(":")[0] for call in transfer.stack)
-    return sorted(
-        path for path in found if path.endswith(".py") and not INSTALLED & {*Path(path).parts} and Path(path).is_file()
-    )
+    return sorted(path for path in found if path.endswith(".py") and Path(path).is_file() and _is_own(Path(path)))
+
+
+def _is_own(path: Path) -> bool:
+    if INSTALLED & {*path.parts}:
+        return False
+    return not any(all((folder / name).is_file() for name in STANDARD) for folder in path.parents)
 
 
 Form = Callable[[Run, Callable[[str], Sequence[str]]], str]

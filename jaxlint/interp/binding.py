@@ -3,6 +3,7 @@
 import libcst as cst
 
 from jaxlint.interp.engine import Arguments, Frame
+from jaxlint.interp.guessing import guess
 from jaxlint.interp.heap import ANY, KEYS, base_of, element_of, values_of
 from jaxlint.interp.program import FunctionInfo, Parameter
 from jaxlint.interp.values import (
@@ -64,7 +65,9 @@ def bind(
                 bound[p.name] = _default(frame, info, function, p)
             elif open_keywords:
                 default = _default(frame, info, function, p)
-                bound[p.name] = join(default, leftovers.get(ANY, UNKNOWN)) if p.default else UNKNOWN
+                # Of keywords whose names are not known any may be meant, and most likely another one.
+                named = guess(leftovers.get(ANY, UNKNOWN), frame.origin(node, "a keyword of an unknown name"))
+                bound[p.name] = join(default, named) if p.default else UNKNOWN
             else:
                 bound[p.name] = _default(frame, info, function, p)
     if star is not None:

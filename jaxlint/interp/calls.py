@@ -18,11 +18,12 @@ from jaxlint.interp.engine import (
     Mode,
 )
 from jaxlint.interp.gates import gated
+from jaxlint.interp.guessing import doubted, guessed
 from jaxlint.interp.heap import PARAMETERS, RESULT
 from jaxlint.interp.heat import Pace
 from jaxlint.interp.library import call_library, returned
 from jaxlint.interp.program import FunctionInfo
-from jaxlint.interp.states import Activation, State
+from jaxlint.interp.states import Activation, GaveUp, State
 from jaxlint.interp.values import (
     NONE,
     NOTHING,
@@ -37,7 +38,6 @@ from jaxlint.interp.values import (
     Method,
     Moved,
     Object,
-    Origin,
     Partial,
     Property,
     Stream,
@@ -70,37 +70,22 @@ def call(frame: Frame, node: cst.CSTNode, callee: Value, arguments: Arguments) -
     if callee.kind & ARRAY:
         # A branch of a tree of arrays that is called (state.apply_fn): an array function in all likelihood.
         kind = Kind.TRACER if callee.kind & Kind.TRACER else Kind.DEVICE
-        out = join(out, Value(kind, unknown=True, origin=_guessed(callee.origin)))
+        out = join(out, Value(kind, unknown=True, origin=guessed(callee.origin)))
     elif callee.kind & Kind.NUMPY:
         out = join(out, Value(Kind.NUMPY, unknown=True))
     if callee.unknown and not callee.kind:
         out = join(out, _asked_for(arguments))
-    return _doubted(out, frame.origin(node, "one of many functions")) if len(callee.objects) > MANY_CALLEES else out
+    return doubted(out, frame.origin(node, "one of many functions")) if len(callee.objects) > MANY_CALLEES else out
 
 
 MANY_CALLEES = 4
 """Where more functions than these may be called, what only some of them return is no more than a guess."""
 
 
-def _doubted(value: Value, origin: Origin, depth: int = 2) -> Value:
-    objects: set[Object] = set()
-    for obj in value.objects:
-        if isinstance(obj, Tuple) and depth:
-            obj = Tuple(tuple(_doubted(v, origin, depth - 1) for v in obj.items))
-        objects.add(obj)
-    before = value.origin
-    mixed = value.kind & ARRAY and not value.kind.must_be(ARRAY)
-    return replace(value, objects=frozenset(objects), origin=_guessed(before or origin) if mixed else before)
-
-
 def _asked_for(arguments: Arguments) -> Value:
     """What an unknown function returns: nothing is known, unless its caller says what kind of arrays it wants."""
     wanted = next((a.value.const[:1] for a in arguments if a.keyword == "return_tensors"), ())
     return Value(Kind.NUMPY, unknown=True) if wanted == ("np",) else UNKNOWN
-
-
-def _guessed(origin: Origin | None) -> Origin | None:
-    return None if origin is None else Origin(origin.place, origin.message, origin.before, True)
 
 
 _UNBOUND = ("jax.Array.", "numpy.ndarray.")
@@ -246,6 +231,8 @@ def run(
     engine.reached.add(info.place)
     if frame.activation is not activation:
         pace = Pace.LOOPED if _recursive(frame, info) else frame.pace  # recursion is a loop
+        if info.place in engine.memoised and not info.parameters:
+            pace = Pace.SINGLE  # without arguments a memoised function has one result
         # What is compiled is traced once; eager gradients and vmaps run their function at each call.
         once = frame.staged or mode is Mode.STAGED
         frame.activation.calls.add((activation.number, Pace.ONCE if once else pace))
@@ -326,6 +313,11 @@ def _run_body(engine: Engine, frame: Frame, info: FunctionInfo, bound: dict[str,
     before = activation.outcome
     try:
         _attempts(engine, frame, info, bound)
+    except GaveUp:
+        raise
+    except Exception as error:  # noqa: BLE001  # one function's trouble must not hide what its callers do
+        engine.give_up(info.module, info.node, info.name, error)
+        activation.result = join(activation.result, UNKNOWN)
     finally:
         engine.heap.reads = outer_reads
         activation.running = False

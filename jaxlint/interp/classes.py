@@ -4,7 +4,8 @@ import libcst as cst
 
 from jaxlint.interp.annotations import field_meaning
 from jaxlint.interp.engine import Argument, Arguments, ClassRecord, Engine, Frame
-from jaxlint.interp.heap import INSTANCES, element_of
+from jaxlint.interp.heap import INSTANCES, base_of, element_of
+from jaxlint.interp.heat import Pace
 from jaxlint.interp.values import (
     NOTHING,
     UNKNOWN,
@@ -81,7 +82,9 @@ def class_attribute(frame: Frame, node: cst.CSTNode, found: Value, receiver: Val
                     out = join(out, of(Method(inner, of(cls))))
             case Property(function, how) if receiver is not None and how in {"property", "cached"}:
                 for inner in function.objects:
-                    made = frame.engine.call(frame, node, of(Method(inner, receiver)), ())
+                    kept = how == "cached" and lasts(frame.engine, receiver)
+                    with frame.at_pace(Pace.SINGLE if kept else Pace.ONCE):
+                        made = frame.engine.call(frame, node, of(Method(inner, receiver)), ())
                     if how == "cached":
                         made = _kept(frame, inner, receiver, made)
                     out = join(out, made)
@@ -123,6 +126,8 @@ def instantiate(frame: Frame, node: cst.CSTNode, cls: Class, arguments: Argument
     if record is None:
         return UNKNOWN
     instance = Instance(cls, frame.place(node), frame.scope.number)
+    if is_looped(frame):
+        engine.repeated.add(instance)
     if instance not in record.instances:
         record.instances.append(instance)
         engine.heap.note_change((cls, INSTANCES))
@@ -135,6 +140,20 @@ def instantiate(frame: Frame, node: cst.CSTNode, cls: Class, arguments: Argument
         return _constructed(frame, node, instance, arguments)
     finally:
         engine.making = making
+
+
+def is_looped(frame: Frame | None) -> bool:
+    """True in a loop, of a caller perhaps."""
+    while frame is not None:
+        if frame.loops:
+            return True
+        frame = frame.caller
+    return False
+
+
+def lasts(engine: Engine, receiver: Value | None) -> bool:
+    """True of an instance that no loop makes anew: what it keeps is made once."""
+    return receiver is not None and not any(base_of(o) in engine.repeated for o in receiver.objects)
 
 
 def _constructed(frame: Frame, node: cst.CSTNode, instance: Instance, arguments: Arguments) -> Value:

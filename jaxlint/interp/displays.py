@@ -6,6 +6,7 @@ import libcst as cst
 
 from jaxlint.interp import effects
 from jaxlint.interp.engine import Frame, expression
+from jaxlint.interp.guessing import doubted
 from jaxlint.interp.heap import ANY, KEYS, base_of, element_of, field_names, read
 from jaxlint.interp.values import (
     NOTHING,
@@ -26,7 +27,11 @@ def _tuple(frame: Frame, node: cst.CSTNode) -> Value:
     assert isinstance(node, cst.Tuple)
     items = _elements(frame, node.elements)
     if items is None:
-        return of(Stream(_joined_elements(frame, node.elements)))
+        element = _joined_elements(frame, node.elements)
+        if not isinstance(node.elements[0], cst.StarredElement):
+            # ``n, *rest``: which item is the first is forgotten, and it is another kind of thing than the rest.
+            element = doubted(element, frame.origin(node, "an item of a tuple of unknown length"))
+        return of(Stream(element))
     return of(Tuple(items))
 
 

@@ -8,8 +8,10 @@ from jaxlint.interp import effects, guards, uses
 from jaxlint.interp.assignment import assign, refine_item
 from jaxlint.interp.definitions import define_class, define_function
 from jaxlint.interp.engine import Frame, Guard, statement
+from jaxlint.interp.firsts import made_once
 from jaxlint.interp.gates import gate_of, gated
 from jaxlint.interp.generators import note_suspension
+from jaxlint.interp.guessing import guess
 from jaxlint.interp.heap import element_of, is_container, leaves
 from jaxlint.interp.heat import Gate, Pace
 from jaxlint.interp.narrowing import narrow
@@ -58,12 +60,12 @@ def execute(frame: Frame, node: cst.CSTNode) -> None:
 def _block(frame: Frame, body: Seq[cst.CSTNode]) -> None:
     before = frame.pace
     frame.pace = _way_out(frame, body)
-    for node in body:
+    for n, node in enumerate(body):
         if not frame.state.alive:
             break
         execute(frame, node)
-        if type(node) is cst.If and frame.state.alive and not frame.staged and _gates_the_rest(frame, node):
-            frame.pace = frame.pace.then(Pace.GATED)
+        if type(node) is cst.If and frame.state.alive and not frame.staged and _leaves(node.body):
+            frame.pace = frame.pace.then(_of_the_rest(frame, node, body[n + 1 :]))
     frame.pace = before
 
 
@@ -75,7 +77,7 @@ def _way_out(frame: Frame, body: Seq[cst.CSTNode]) -> Pace:
     if type(last) not in _WAYS_OUT or frame.staged or any(map(_continues, body)):
         return frame.pace
     if isinstance(last, cst.Raise):
-        return frame.pace if frame.trying else Pace.RAISED
+        return frame.pace if frame.trying else Pace.SINGLE
     if not frame.loops:
         return frame.pace
     return frame.loops[-1] if isinstance(last, cst.Break) else frame.loops[0]
@@ -94,9 +96,13 @@ def _continues(node: cst.CSTNode) -> bool:
     return any(map(_continues, children(node)))
 
 
-def _gates_the_rest(frame: Frame, node: cst.If) -> bool:
-    """True of ``if step % n: continue``, which leaves the rest of the block behind the gate."""
-    return node.orelse is None and gate_of(frame, node.test) is Gate.FAILED and _leaves(node.body)
+def _of_the_rest(frame: Frame, node: cst.If, rest: Seq[cst.CSTNode]) -> Pace:
+    """The pace of what follows ``if step % n: continue`` and ``if self.data is not None: return``."""
+    if node.orelse is not None:
+        return Pace.ONCE
+    if gate_of(frame, node.test) is Gate.FAILED:
+        return Pace.GATED
+    return Pace.SINGLE if made_once(frame, node.test, rest, holds=False) else Pace.ONCE
 
 
 def _leaves(body: cst.BaseSuite) -> bool:
@@ -121,7 +127,7 @@ def _only_raised(frame: Frame, node: cst.Call) -> None:
     inside = {id(n) for argument in node.args for n in walk(argument)}
     for key, site in sites.items():
         if id(site.node) in inside:
-            sites[key] = replace(site, pace=Pace.RAISED)
+            sites[key] = replace(site, pace=Pace.SINGLE)
 
 
 @statement(cst.Assign)
@@ -207,7 +213,7 @@ def _assert(frame: Frame, node: cst.CSTNode) -> None:
     truth(frame, node.test, frame.engine.evaluate(frame, node.test))
     if node.msg is not None:
         # Evaluated only on failure, after which nothing is hot.
-        saved, frame.pace = frame.pace, frame.pace if frame.trying else Pace.RAISED
+        saved, frame.pace = frame.pace, frame.pace if frame.trying else Pace.SINGLE
         sites, state = dict(frame.activation.sites), frame.state.copy()
         frame.engine.evaluate(frame, node.msg)
         frame.activation.sites, frame.state = sites, state
@@ -241,6 +247,9 @@ def truth(frame: Frame, node: cst.CSTNode, value: Value) -> bool | None:
         # The operands before the last were asked when the operation ran.
         asked, node = frame.rights.get(id(node), asked), node.right
     if asked.kind & ARRAY and not (asked.kind is Kind.TRACER and NULL in asked.objects):
+        if is_container(asked):
+            # A tree of which only one branch is asked: where it is no array, its length answers.
+            asked = guess(asked, frame.origin(node, "an array or a container of arrays"))
         effects.reading(frame, node, Operation.TRUTH, None, [(asked, node)])
     uses.decided(frame, node, asked)
     for obj in value.objects:
@@ -268,7 +277,8 @@ def _if(frame: Frame, node: cst.CSTNode) -> None:
         frame.state.alive = False
     else:
         narrow(frame, node.test, positive=True)
-        with frame.at_pace(Pace.GATED if gate is Gate.PASSED else Pace.ONCE):
+        first = made_once(frame, node.test, (node.body,), holds=True)
+        with frame.at_pace(Pace.SINGLE if first else Pace.GATED if gate is Gate.PASSED else Pace.ONCE):
             execute(frame, node.body)
     after = frame.state
     frame.state = before
@@ -292,9 +302,10 @@ def _try(frame: Frame, node: cst.CSTNode) -> None:
     tolerant = guards.expects_tracers(node)
     frame.tolerant += tolerant
     outer, frame.leaving = frame.leaving, []
-    frame.trying += bool(node.handlers)
+    catching = any(not _raises(handler.body) for handler in node.handlers)
+    frame.trying += catching
     execute(frame, node.body)
-    frame.trying -= bool(node.handlers)
+    frame.trying -= catching
     frame.tolerant -= tolerant
     if held:
         del frame.handlers[-len(held) :]
@@ -323,6 +334,14 @@ def _try(frame: Frame, node: cst.CSTNode) -> None:
         _finally(frame, node.finalbody, after, left)
     else:
         frame.state = after
+
+
+def _raises(body: cst.BaseSuite) -> bool:
+    """True of a handler that raises again, in other words perhaps: the program does not go on behind it."""
+    last = body.body[-1] if body.body else None
+    if isinstance(last, cst.SimpleStatementLine) and last.body:
+        last = last.body[-1]
+    return isinstance(last, cst.Raise)
 
 
 def _finally(frame: Frame, node: cst.Finally, after: State, left: Seq[State]) -> None:

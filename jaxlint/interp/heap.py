@@ -162,13 +162,15 @@ class Heap:
         tree = Tree()
         reads, self.reads = self.reads, {}
         tree.seen.add(obj)
-        for part in _read_all(self, obj):
-            _collect(self, part, depth - 1, tree.leaves, tree.seen)
-        tree.cells[self._static] = None
-        for read_ in self.reads:
-            tree.cells.update(read_.cells if isinstance(read_, Tree) else {read_: None})
+        try:
+            for part in _read_all(self, obj):
+                _collect(self, part, depth - 1, tree.leaves, tree.seen)
+            tree.cells[self._static] = None
+            for place in self.reads:
+                tree.cells.update(place.cells if isinstance(place, Tree) else {place: None})
+        finally:
+            self.reads = reads
         tree.made = self.clock
-        self.reads = reads
         return tree
 
 

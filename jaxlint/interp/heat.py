@@ -18,7 +18,8 @@ class Pace(enum.Enum):
     """What stands between the start of a function and a place in it.
 
     ONCE: neither loop nor gate. GATED: an "every n steps" test, no loop. LOOPED: a loop, and no gate inside it.
-    LOOPED_GATED: a gate inside a loop. RAISED: an exception that nothing near catches, so that it ends the program.
+    LOOPED_GATED: a gate inside a loop. SINGLE: once, whatever loops are around: an exception that nothing near
+    catches, so that it ends the program, and what is made when it is first asked for and kept.
     The same words describe how often a whole function runs.
     """
 
@@ -26,7 +27,7 @@ class Pace(enum.Enum):
     GATED = 1
     LOOPED_GATED = 2
     LOOPED = 3
-    RAISED = 4
+    SINGLE = 4
 
     def then(self, inner: "Pace") -> "Pace":
         """The pace of a place at `inner` in a function that runs at this pace."""
@@ -35,7 +36,7 @@ class Pace(enum.Enum):
         if inner is Pace.GATED:
             if self in {Pace.LOOPED, Pace.LOOPED_GATED}:
                 return Pace.LOOPED_GATED
-            return Pace.RAISED if self is Pace.RAISED else Pace.GATED
+            return Pace.SINGLE if self is Pace.SINGLE else Pace.GATED
         return inner
 
     @property
@@ -46,7 +47,7 @@ class Pace(enum.Enum):
         return Heat.PERIODIC if self is Pace.LOOPED_GATED else Heat.COLD
 
 
-_HOTTER = {Pace.RAISED: -1, Pace.GATED: 0, Pace.ONCE: 1, Pace.LOOPED_GATED: 2, Pace.LOOPED: 3}
+_HOTTER = {Pace.SINGLE: -1, Pace.GATED: 0, Pace.ONCE: 1, Pace.LOOPED_GATED: 2, Pace.LOOPED: 3}
 
 
 def hotter(a: Pace, b: Pace) -> Pace:

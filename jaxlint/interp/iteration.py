@@ -3,13 +3,14 @@
 import libcst as cst
 
 from jaxlint.interp.engine import Argument, Frame
-from jaxlint.interp.heap import ANY, base_of, element_of
+from jaxlint.interp.heap import ANY, KEYS, base_of, element_of
 from jaxlint.interp.heat import Pace
 from jaxlint.interp.values import (
     PYTHON,
     UNKNOWN,
     Instance,
     LibraryObject,
+    Mapping,
     Object,
     Sequence,
     Token,
@@ -63,41 +64,55 @@ def _from_instance(frame: Frame, node: cst.CSTNode, value: Value, token: Token) 
 
 def loop_pace(frame: Frame, node: cst.CSTNode, iterable: Value) -> Pace:
     """LOOPED, unless the code is traced (its loops are unrolled) or the items stand in the source and are few."""
-    if frame.staged:
-        return Pace.ONCE
-    if isinstance(node, cst.Tuple | cst.List | cst.Set) and len(node.elements) <= FEW:
-        return Pace.ONCE
-    if isinstance(node, cst.Name):
-        return Pace.ONCE if _is_few(frame, iterable) else Pace.LOOPED
-    if isinstance(node, cst.Call) and isinstance(node.func, cst.Name) and node.func.value in _PAIRING:
-        for argument in node.args:
-            at = argument.value
-            if isinstance(at, cst.Name | cst.Tuple | cst.List):
-                value = frame.engine.evaluate(frame, at)
-                if loop_pace(frame, at, value) is Pace.ONCE:
-                    return Pace.ONCE
-    return Pace.LOOPED
+    return Pace.ONCE if frame.staged or _has_few(frame, node, iterable) else Pace.LOOPED
 
 
-_PAIRING = {"enumerate", "reversed", "sorted", "zip"}
+_PAIRING = {"enumerate", "list", "reversed", "sorted", "tuple", "zip"}
 """What has as many turns as the shortest of its arguments."""
+_VIEWS = {"items", "keys", "values"}
+
+
+def _has_few(frame: Frame, node: cst.CSTNode, iterable: Value) -> bool:
+    if isinstance(node, cst.Tuple | cst.List | cst.Set):
+        return len(node.elements) <= FEW and not any(isinstance(e, cst.StarredElement) for e in node.elements)
+    if isinstance(node, cst.Name | cst.Attribute):
+        return _is_few(frame, iterable)
+    if not isinstance(node, cst.Call):
+        return False
+    if isinstance(node.func, cst.Name) and node.func.value in _PAIRING:
+        parts = [a.value for a in node.args if not a.star and a.keyword is None]
+        return any(_has_few(frame, part, _plain_value(frame, part)) for part in parts)
+    if isinstance(node.func, cst.Attribute) and node.func.attr.value in _VIEWS and not node.args:
+        held = node.func.value
+        return _has_few(frame, held, _plain_value(frame, held))
+    return False
+
+
+def _plain_value(frame: Frame, node: cst.BaseExpression) -> Value:
+    """The value of a name or an attribute; what is more has been evaluated once and is not asked again."""
+    return frame.engine.evaluate(frame, node) if isinstance(node, cst.Name | cst.Attribute) else UNKNOWN
 
 
 def _is_few(frame: Frame, iterable: Value) -> bool:
-    """True of tuples and of lists made here, of few literals, all written out in the source."""
+    """True of tuples of few literals, and of lists and dicts displayed here that nothing is added to.
+
+    What a caller gives is not known by its length: other callers give more.
+    """
     if not iterable.objects or iterable.unknown or iterable.kind:
         return False
     for obj in iterable.objects:
         if isinstance(obj, Tuple):
-            items = list(obj.items)
-        elif isinstance(obj, Sequence) and obj.scope == frame.scope.number:
-            fields = frame.engine.heap.fields(obj)
-            items = list(fields.values())
-            if ANY in fields:
+            if not all(v.const or _is_few(frame, v) for v in obj.items):
                 return False
+            count = len(obj.items)
+        elif isinstance(obj, Sequence | Mapping) and obj.scope == frame.scope.number:
+            fields = frame.engine.heap.fields(obj)
+            if ANY in fields or KEYS in fields:
+                return False
+            count = len(fields)
         else:
             return False
-        if len(items) > FEW or not all(v.const or _is_few(frame, v) for v in items):
+        if not 0 < count <= FEW:
             return False
     return True
 

@@ -243,6 +243,8 @@ def is_instance(frame: Frame, value: Value, wanted: Value) -> bool | None:
     if value.unknown or value.is_nothing:
         return None
     kinds = _places(frame, wanted)
+    if kinds is None and value.const and _containers(frame, wanted):
+        return False  # a literal number or string, or None
     if kinds is None:
         return _of_classes(frame, value, wanted)
     if value.known(kinds) and kinds not in {HOST, Kind.PYTHON}:
@@ -273,14 +275,7 @@ def _of_classes(frame: Frame, value: Value, wanted: Value) -> bool | None:
 
 def _contained(frame: Frame, key: str, value: Value, wanted: Value, *, positive: bool) -> None:
     """isinstance with a container class: it is that, or it is not; either way no array that was mistaken for one."""
-    items = frame.engine.unpack_star(wanted)
-    kinds: list[type[Object]] = []
-    for one in items if items is not None else (wanted,):
-        for obj in one.objects:
-            name = frame.engine.models.canonical(obj.name) if isinstance(obj, Library) else ""
-            if name not in _CONTAINERS:
-                return
-            kinds.append(_CONTAINERS[name])
+    kinds = _containers(frame, wanted)
     if not kinds:
         return
     fitting = frozenset(o for o in value.objects if isinstance(base_of(o), tuple(kinds)))
@@ -289,6 +284,19 @@ def _contained(frame: Frame, key: str, value: Value, wanted: Value, *, positive:
         frame.state.names[key] = replace(value, kind=Kind(0), objects=fitting, unknown=unknown, const=())
     elif fitting and (value.objects - fitting or value.kind or value.unknown):
         frame.state.names[key] = replace(value, objects=value.objects - fitting)
+
+
+def _containers(frame: Frame, wanted: Value) -> list[type[Object]]:
+    """The containers that are asked for; none where anything else is asked for too."""
+    items = frame.engine.unpack_star(wanted)
+    kinds: list[type[Object]] = []
+    for one in items if items is not None else (wanted,):
+        for obj in one.objects:
+            name = frame.engine.models.canonical(obj.name) if isinstance(obj, Library) else ""
+            if name not in _CONTAINERS:
+                return []
+            kinds.append(_CONTAINERS[name])
+    return kinds
 
 
 def _places(frame: Frame, wanted: Value) -> Kind | None:

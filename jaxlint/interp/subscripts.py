@@ -4,6 +4,7 @@ import libcst as cst
 
 from jaxlint.interp import effects, uses
 from jaxlint.interp.engine import Argument, Frame
+from jaxlint.interp.guessing import uncertain
 from jaxlint.interp.heap import ANY, base_of, element_of, read, values_of
 from jaxlint.interp.library import fresh_array
 from jaxlint.interp.values import (
@@ -42,10 +43,13 @@ def subscript(frame: Frame, node: cst.CSTNode, base: Value, index: Value, at: cs
     if base.kind & ARRAY:
         out = join(out, _array_item(frame, node, base, index, at, is_slice))
     if base.kind & Kind.NUMPY:
-        effects.reading(frame, node, Operation.NUMPY_FUNCTION, "indexing", [(index, at)], deep=True)
+        # Where the base may as well be on the device, a tracer is no mistake and a fetch is not sure.
+        asked = index if base.known(Kind.NUMPY) else uncertain(index)
+        effects.reading(frame, node, Operation.NUMPY_FUNCTION, "indexing", [(asked, at)], deep=True)
         out = join(out, Value(Kind.NUMPY, unknown=base.unknown, origin=base.origin))
     if base.kind & Kind.PYTHON:
-        effects.reading(frame, node, Operation.INDEX, None, [(index, at)], deep=is_slice)
+        asked = index if base.known(Kind.PYTHON) else uncertain(index)
+        effects.reading(frame, node, Operation.INDEX, None, [(asked, at)], deep=is_slice)
         out = join(out, PYTHON)
     if base.unknown and not base.kind:
         out = join(out, UNKNOWN)
@@ -93,8 +97,9 @@ def _item(frame: Frame, node: cst.CSTNode, obj: Object, index: Value, at: cst.CS
         if known is None and index.const and isinstance(index.const[0], str):
             known = read(heap, obj, index.const[0])
         fields = engine.classes[below.cls].fields
-        if known is None and index.const and isinstance(index.const[0], int) and index.const[0] < len(fields):
-            known = read(heap, obj, fields[index.const[0]][0])
+        if known is None and index.const and isinstance(index.const[0], int):
+            at_index = fields[index.const[0] :][:1] if index.const[0] >= -len(fields) else ()
+            known = read(heap, obj, at_index[0][0]) if at_index else None
         return UNKNOWN if known is None else known
     if isinstance(below, Library | Class):
         return of(obj)  # a generic: dict[str, int], Float[Array, "n"]

@@ -275,7 +275,7 @@ def _call_jit(call: Call) -> Value:
     outer = any_tracer(frame, [a.value for a in call.arguments])
     if not frame.staged and not outer:
         # A compiled function may be called from code that is traced itself; in a loop, or from the program, it is not.
-        if frame.mode is Mode.EAGER or frame.loops or frame.pace not in {Pace.ONCE, Pace.RAISED}:
+        if frame.mode is Mode.EAGER or frame.loops or frame.pace not in {Pace.ONCE, Pace.SINGLE}:
             frame.activation.eager = True
         upload_sites(call, dynamic)
         devices.compiled_call(call, obj, dynamic)

@@ -1,0 +1,99 @@
+"""Where a finding rests on one reading among several it is no finding by default; where it is sure it is one."""
+
+import pytest
+
+from snippets import check_marks, rows
+
+GUESSES = {
+    "a keyword of an unknown name": """
+        def rotate(image, angle=0.0, fill=0.0):
+            return jnp.sin(image) * fill
+
+        def check(**ranges):
+            name, _ = list(ranges.items())[0]
+            rotate(step(1.0), **{name: np.ones(3)})
+
+        check(angle=(0, 1))
+    """,
+    "a keyword of a known name": """
+        def rotate(image, fill=0.0):
+            return jnp.sin(image) * fill  # h2d
+
+        rotate(step(1.0), **{"fill": np.ones(3)})
+    """,
+    "an item among others whose number is not known": """
+        def train(n, states):
+            return n + 1, *step(states)
+
+        def run(states):
+            n, state = train(0, states)
+            print(n)
+    """,
+    "an item among the like": """
+        def train(states):
+            return step(1.0), *step(states)
+
+        def run(states):
+            n, state = train(states)
+            print(n)  # d2h
+    """,
+    "the truth of what may be a dict": """
+        def ask(parts):
+            return [part for part in parts if part]
+
+        ask([step(1.0), {"scale": step(2.0)}])
+    """,
+    "the truth of what is an array": """
+        def ask(parts):
+            return [part for part in parts if part]  # d2h
+
+        ask([step(1.0), step(2.0)])
+    """,
+    "a tracer as the index of what may be on the device": """
+        class Domain:
+            def __init__(self, parallel):
+                self.parallel = parallel
+                sizes = np.ones(3)
+                if parallel:
+                    sizes = step(sizes)  # h2d
+                self.sizes = sizes
+
+            def size(self, i):
+                return self.sizes[i]
+
+        domain = Domain(flag)
+        jax.jit(domain.size)(1)
+    """,
+    "a tracer as the index of a NumPy array": """
+        sizes = np.ones(3)
+
+        @jax.jit
+        def size(i):
+            return sizes[i]  # tracer
+
+        size(1)
+    """,
+    "a literal number is no list": """
+        def noise(sigma):
+            if isinstance(sigma, list):
+                return jnp.array([s for s in sigma])
+            return sigma
+
+        for _ in range(100):
+            noise(0.26)
+    """,
+    "a list is a list": """
+        def noise(sigma):
+            if isinstance(sigma, list):
+                return jnp.array([s for s in sigma])  # h2d hot
+            return sigma
+
+        for _ in range(100):
+            noise([0.26, 0.3])
+    """,
+}
+
+
+@pytest.mark.parametrize("text", rows(GUESSES, {}))
+def test_of_several_readings_none_is_reported(text: str) -> None:
+    check_marks(text)
