@@ -215,14 +215,6 @@ def test_transfers_inside_pythons_own_library_are_of_the_line_that_led_there(tmp
     assert not [row for row in report["unreached"] if row["line"] in (6, 7)]
 
 
-def test_a_notebook_is_no_program(tmp_path: Path) -> None:
-    (tmp_path / "a.ipynb").write_text("{}", "utf-8")
-    done = run(tmp_path, "a.ipynb")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("jaxlint: a.ipynb: run records programs: ")
-    assert done.stderr.count("\n") == 1
-
-
 THREADS = """\
 import multiprocessing, os, threading
 import jax, jax.numpy as jnp

@@ -30,12 +30,6 @@ def run(request: RunRequest) -> int:
     from jaxlint.records import shown as with_shown_paths
     from jaxlint.witness.plan import cache_folder
 
-    if request.words[0].endswith(".ipynb"):
-        notebook = request.words[0]
-        raise UserError(
-            f"{notebook}: run records programs: make one by `jupyter nbconvert --to script`, or prove the notebook's "
-            f"findings by `jaxlint check --confirm --run {notebook} {notebook}`"
-        )
     rules = {rule.code: rule for rule in load_rules()}
     # Those that are off by default speak of transfers that happen all the same.
     of_transfers = tuple(code for code, rule in rules.items() if rule.direction is not None)
