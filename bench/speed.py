@@ -1,7 +1,8 @@
 """What a check costs beside parsing and beside other linters: ``python bench/speed.py FOLDER ...``.
 
 Each command is run over the same files, one after the other, ``--rounds`` times; the table gives the median of the
-processor seconds (user and system), its ratio to ``libcst.parse_module`` of all files, and the peak memory. ``--peers``
+processor seconds (user and system, of all its processes), its ratio to ``libcst.parse_module`` of all files, the median
+of the seconds that passed, and the peak memory of one process. ``--peers``
 names a folder of programs (the ``bin`` of an environment) in which ``ruff``, ``flake8``, ``pylint`` and ``fixit`` are
 looked for; those that are not there are left out. Rounds go through all commands in turn, so that a machine that is
 slow for a while is slow for all of them.
@@ -13,6 +14,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,9 +34,10 @@ PYLINT = ["--disable=all", "--enable=unused-import,unused-variable,undefined-var
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Processor seconds and peak bytes of one run."""
+    """Processor seconds, the seconds that passed, and peak bytes of one run."""
 
     seconds: float
+    passed: float
     memory: int
 
 
@@ -51,11 +54,11 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         costs = measure(commands(folders, files, options.peers, Path(scratch)), options.rounds)
     print(f"{len(files):,} files, {lines:,} lines, {options.rounds} rounds, Python {sys.version.split()[0]}\n")
-    print("| command | seconds | times libcst | peak MB |")
-    print("|---|---|---|---|")
+    print("| command | processor seconds | times libcst | seconds | peak MB |")
+    print("|---|---|---|---|---|")
     price = costs["libcst.parse_module"][0]
-    for name, (seconds, memory) in costs.items():
-        print(f"| {name} | {seconds:.2f} | {seconds / price:.2f} | {memory / 1e6:.0f} |")
+    for name, (seconds, passed, memory) in costs.items():
+        print(f"| {name} | {seconds:.2f} | {seconds / price:.2f} | {passed:.2f} | {memory / 1e6:.0f} |")
 
 
 def commands(
@@ -68,7 +71,8 @@ def commands(
     out = {
         "ast.parse": _python(PARSE.format(import_="import ast", parse="ast.parse"), listed),
         "libcst.parse_module": _python(PARSE.format(import_="import libcst", parse="libcst.parse_module"), listed),
-        "jaxlint, cold": [*check, "--no-cache", *folders],
+        "jaxlint, cold": [*check, "--no-cache", "--jobs", "1", *folders],
+        "jaxlint, cold, two processes": [*check, "--no-cache", "--jobs", "2", *folders],
         "jaxlint, warm": [*check, *folders],
     }
     if peers is not None:
@@ -89,7 +93,7 @@ def _python(text: str, listed: Path) -> list[str]:
     return [sys.executable, "-c", text, str(listed)]
 
 
-def measure(table: Mapping[str, Sequence[str]], rounds: int) -> dict[str, tuple[float, int]]:
+def measure(table: Mapping[str, Sequence[str]], rounds: int) -> dict[str, tuple[float, float, int]]:
     """Medians by name. What keeps a cache is run once before, so that it has one."""
     found: dict[str, list[Cost]] = {name: [] for name in table}
     with tempfile.TemporaryDirectory() as folder:
@@ -100,7 +104,11 @@ def measure(table: Mapping[str, Sequence[str]], rounds: int) -> dict[str, tuple[
             for name, command in table.items():
                 found[name].append(run(command, folder))
     return {
-        name: (statistics.median(c.seconds for c in costs), max(c.memory for c in costs))
+        name: (
+            statistics.median(c.seconds for c in costs),
+            statistics.median(c.passed for c in costs),
+            max(c.memory for c in costs),
+        )
         for name, costs in found.items()
     }
 
@@ -108,11 +116,12 @@ def measure(table: Mapping[str, Sequence[str]], rounds: int) -> dict[str, tuple[
 def run(command: Sequence[str], folder: str) -> Cost:
     """One run, its output thrown away."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    begun = time.perf_counter()
     process = subprocess.Popen(
         command, cwd=folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
     _, _, usage = os.wait4(process.pid, 0)
-    return Cost(usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024)
+    return Cost(usage.ru_utime + usage.ru_stime, time.perf_counter() - begun, usage.ru_maxrss * 1024)
 
 
 if __name__ == "__main__":

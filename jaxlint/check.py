@@ -4,10 +4,11 @@ One bad file never hides the rest: what cannot be read or parsed becomes an erro
 """
 
 import errno
+import gc
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ from jaxlint.errors import SourceError
 from jaxlint.findings import FileError, Finding, Report
 from jaxlint.fixes.propose import with_fixes
 from jaxlint.inputs import Inputs
+from jaxlint.projects import apart, project_folder
 from jaxlint.rulebook import Rule, judge, load_rules
 from jaxlint.selection import anchored, common_root, enabled, file_ignores, matcher, wanted
 from jaxlint.settings import Settings
@@ -23,6 +25,7 @@ from jaxlint.sites import Confidence, Heat
 from jaxlint.source.files import Discovery, SourceFile, discover, shown_path
 from jaxlint.source.suppressions import Complaint, Suppressions, Word
 from jaxlint.source.text import read_bytes
+from jaxlint.workers import in_processes
 
 if TYPE_CHECKING:
     from jaxlint.interp.models import Models
@@ -34,11 +37,20 @@ ARRAY_LIBRARIES = (
     *("optax", "orbax", "penzai", "rlax", "tjax"),
 )
 _NAMES_ARRAYS = re.compile("|".join(ARRAY_LIBRARIES).encode(), re.IGNORECASE)
-PROJECT_MARKS = (".git", "pyproject.toml", "jaxlint.toml", "setup.py", "setup.cfg")
 UNUSED, UNKNOWN, MALFORMED = "JT001", "JT002", "JT003"
 
 # The models of the last settings.
 _READ_MODELS: dict[str, "Models"] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The files of one repository, and how they are checked."""
+
+    settings: Settings
+    paths: Sequence[str]
+    found: Discovery
+    cached: bool
 
 
 def check_paths(
@@ -48,23 +60,79 @@ def check_paths(
     rules: Mapping[str, Rule] | None = None,
     inputs: Inputs | None = None,
     cached: bool = False,
+    jobs: int = 1,
 ) -> Report:
-    """Checks files and folders. `inputs` is for a caller who wants to look at the sources afterwards. If `cached`, a
-    report that was made of the same before is taken instead, and a new one kept."""
+    """Checks files and folders, the files of each repository by themselves. `inputs` is for a caller who wants to look
+    at the sources afterwards. If `cached`, a report that was made of the same before is taken instead, and a new one
+    kept. With several `jobs` so many processes check repositories at once; the inputs then know the files alone."""
     inputs = inputs or Inputs()
     found = find_files(settings, paths)
-    if not cached or not any(map(_is_of_interest, found.files)):
+    parts = [Part(settings, paths, files, cached) for files in apart(found, paths)]
+    if len(parts) < 2:
+        report = _check_part(Part(settings, paths, Discovery(found.files, ()), cached), rules, inputs)
+    elif jobs > 1:
+        inputs.add(found.files)
+        kept = {n: known for n, part in enumerate(parts) if (known := _kept(part, rules)) is not None}
+        left = [part for n, part in enumerate(parts) if n not in kept]
+        left.sort(key=lambda part: -len(part.found.files))
+        report = merged((*kept.values(), *in_processes(_check_apart, left, jobs)))
+    else:
+        report = merged([_check_alone(part, rules, inputs) for part in parts])
+    errors = sorted((*found.errors, *report.errors), key=_error_order)
+    return replace(report, errors=tuple(errors))
+
+
+def merged(reports: Iterable[Report]) -> Report:
+    """One report of several that have no file in common."""
+    reports = tuple(reports)
+    findings = sorted((finding for report in reports for finding in report.findings), key=lambda f: f.order)
+    errors = sorted((error for report in reports for error in report.errors), key=_error_order)
+    unanalysed = sorted((error for report in reports for error in report.unanalysed), key=_error_order)
+    return Report(tuple(findings), tuple(errors), sum(report.files for report in reports), tuple(unanalysed))
+
+
+def _check_apart(part: Part) -> Report:
+    """Checks one of several repositories in a process that does nothing else."""
+    return _check_part(part, None, Inputs())
+
+
+def _check_alone(part: Part, rules: Mapping[str, Rule] | None, inputs: Inputs) -> Report:
+    """Checks one of several repositories, and drops what only this needed before the next one is begun."""
+    own = inputs.apart()
+    report = _check_part(part, rules, own)
+    inputs.take(own)
+    gc.collect()
+    return report
+
+
+def _kept(part: Part, rules: Mapping[str, Rule] | None) -> Report | None:
+    """The report of an earlier check of the same, where there is one."""
+    if not part.cached:
+        return None
+    cache = Cache(part.settings, rules if rules is not None else {rule.code: rule for rule in load_rules()})
+    name = cache.name(_contents(part.found, _beside(part.settings, part.paths, part.found)))
+    return None if name is None else cache.read(name)
+
+
+def _contents(found: Discovery, beside: Discovery) -> list[tuple[str, SourceFile]]:
+    """All files on which a report depends, each with its part in the check."""
+    return [*(("checked", file) for file in found.files), *(("beside", file) for file in beside.files)]
+
+
+def _check_part(part: Part, rules: Mapping[str, Rule] | None, inputs: Inputs) -> Report:
+    settings, paths, found = part.settings, part.paths, part.found
+    if not part.cached or not any(map(_is_of_interest, found.files)):
         return _check(settings, found, rules, inputs, beside=lambda: _beside(settings, paths, found))
     pages = rules if rules is not None else {rule.code: rule for rule in load_rules()}
     beside = _beside(settings, paths, found)
-    parts = [*(("checked", file) for file in found.files), *(("beside", file) for file in beside.files)]
+    files = _contents(found, beside)
     cache = Cache(settings, pages)
-    name = cache.name(parts)
+    name = cache.name(files)
     report = cache.read(name) if name is not None else None
     if report is None:
         report = _check(settings, found, pages, inputs, beside=lambda: beside)
         # What changed while it was read is not what was found.
-        if name is not None and not found.errors and cache.name(parts) == name:
+        if name is not None and cache.name(files) == name:
             cache.write(name, report)
     else:
         inputs.add(found.files)
@@ -155,11 +223,6 @@ def _beside(settings: Settings, paths: Sequence[str], found: Discovery) -> Disco
     return project_files(settings, root)
 
 
-def project_folder(file: Path) -> Path:
-    """The folder of the project to which a file belongs: the nearest that bears a mark of one, or the file's own."""
-    return next((p for p in file.parents if any(os.path.exists(p / name) for name in PROJECT_MARKS)), file.parent)
-
-
 def project_files(settings: Settings, root: Path, cwd: Path | None = None) -> Discovery:
     """The files of a project, shown as from `cwd`."""
     return discover(
@@ -200,7 +263,7 @@ def _check(
     inputs.silenced = _silenced(judged, findings, settings, inputs)
     findings.sort(key=lambda finding: finding.order)
     errors = [*found.errors, *inputs.errors]
-    errors.sort(key=lambda error: (error.path, error.cell or 0, error.line or 0, error.column or 0))
+    errors.sort(key=_error_order)
     given_up = tuple(
         FileError(g.path, f"{g.name} was not analysed: {g.reason}", g.line or None)
         for g in (analysis.given_up if analysis else ())
@@ -228,6 +291,10 @@ def _analyse(inputs: Inputs, settings: Settings, beside: Callable[[], Discovery]
             _models(settings),
             lambda tree, nodes: {id(n): place for n, place in spans_of(tree, nodes, inputs.text_of(tree)).items()},
         )
+
+
+def _error_order(error: FileError) -> tuple[str, int, int, int]:
+    return (error.path, error.cell or 0, error.line or 0, error.column or 0)
 
 
 def _own_libraries(settings: Settings) -> set[str]:

@@ -188,6 +188,7 @@ def _add_check(parser: argparse.ArgumentParser) -> None:
     files.add_argument("--isolated", action="store_true", help="read no configuration file")
     files.add_argument("--watch", action="store_true", help="check again whenever a file changes, until Ctrl-C")
     files.add_argument("--no-cache", action="store_true", help="neither read nor keep reports")
+    files.add_argument("--jobs", type=_count, metavar="N", help="repositories checked at once (default: processors)")
     fixes = parser.add_argument_group("fix", "with --confirm a fix stays only where the repeated run proves it")
     fixes.add_argument("--fix", action="store_true", help="make the safe fixes, then report what is left")
     fixes.add_argument("--unsafe-fixes", action=argparse.BooleanOptionalAction, help="make the other fixes too")
@@ -319,6 +320,7 @@ def _request(arguments: argparse.Namespace) -> Request:
         quiet=arguments.quiet,
         verbose=arguments.verbose,
         no_cache=arguments.no_cache,
+        jobs=arguments.jobs,
         confirm=arguments.confirm or arguments.confirmed_only,
         confirmed_only=arguments.confirmed_only,
         watch=arguments.watch,
@@ -355,6 +357,12 @@ def _items(values: Sequence[str] | None) -> tuple[str, ...] | None:
     if values is None:
         return None
     return tuple(item.strip() for value in values for item in value.split(",") if item.strip())
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not a number of processes above zero")
+    return int(text)
 
 
 def _seconds(text: str) -> float:

@@ -49,6 +49,20 @@ class Inputs:
         self._texts: dict[int, str] = {}
         self._lines: dict[tuple[str, int | None], Sequence[str]] = {}
 
+    def apart(self) -> "Inputs":
+        """Inputs of their own for some of the files."""
+        return Inputs(self.given, texts=self.texts, trees=self.trees)
+
+    def take(self, other: "Inputs") -> None:
+        """Know also what the inputs of some of the files know, their trees left out."""
+        self.files.update(other.files)
+        self.beside.update(other.beside)
+        self.errors += other.errors
+        self.suppressions.update(other.suppressions)
+        self.notebooks.update(other.notebooks)
+        self.silenced += other.silenced
+        self._sources.update(other._sources)
+
     def add(self, files: Sequence[SourceFile]) -> None:
         """Files to check."""
         self.files.update((file.path, file) for file in files)

@@ -121,6 +121,7 @@ class Request:
     quiet: bool = False
     verbose: bool = False
     no_cache: bool = False
+    jobs: int | None = None
     confirm: bool = False
     confirmed_only: bool = False
     watch: bool = False

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
-from jaxlint.check import project_folder
 from jaxlint.configuration import OWN_FILE, SHARED_FILE
 from jaxlint.errors import UserError
+from jaxlint.projects import project_folder
 from jaxlint.report.context import escape
 from jaxlint.source.files import DEFAULT_EXCLUDE, SUFFIXES
 

@@ -1,21 +1,23 @@
 """The laws of abstract values: `join` makes a semilattice up to its bounds, `widen` ends every chain, `moved` changes
 places alone. The order that they speak of is `covers`, which is written here without looking at them."""
 
+import dataclasses
 import sys
-from dataclasses import replace
 from types import FrameType
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jaxlint.interp.heap import moved
+from jaxlint.interp.heap import Heap, leaves, moved
+from jaxlint.interp.heat import Gate
 from jaxlint.interp.values import (
     MAX_ALTERNATIVES,
     MAX_TUPLE_DEPTH,
     NONE,
     NOTHING,
     NULL,
+    PYTHON,
     UNKNOWN,
     Class,
     Function,
@@ -33,6 +35,7 @@ from jaxlint.interp.values import (
     ProjectModule,
     Property,
     Sequence,
+    Source,
     Stream,
     Transformed,
     Tuple,
@@ -41,6 +44,7 @@ from jaxlint.interp.values import (
     join,
     join_all,
     of,
+    replace,
     without_none,
 )
 from jaxlint.interp.widening import widen
@@ -550,3 +554,55 @@ class TestWithoutNone:
         assert rest.objects == value.objects - {NULL}
         assert (rest.kind, rest.unknown) == (value.kind, value.unknown)
         assert without_none(rest) == rest
+
+
+def test_a_changed_value_differs_in_what_was_changed_alone() -> None:
+    full = Value(Kind.NUMPY, frozenset((NULL,)), True, (1,), True, None, frozenset(((1,),)), "default")
+    full = replace(full, gate=Gate.PASSED, sources=frozenset((Source("a.py", 1),)))
+    empty = Value()
+    for field in dataclasses.fields(Value):
+        new = getattr(empty, field.name)
+        changed = replace(full, **{field.name: new})
+        assert all(
+            getattr(changed, other.name) == (new if other is field else getattr(full, other.name))
+            for other in dataclasses.fields(Value)
+        )
+
+
+LISTS = tuple(Sequence(Place("a.py", n), 0) for n in range(3))
+HELD = (*LISTS, Moved(LISTS[0], Kind.NUMPY), LibraryObject("x.y", (Value(Kind.DEVICE),)))
+STORED = st.one_of(
+    st.sampled_from(
+        [Value(Kind.PYTHON), Value(Kind.DEVICE), Value(Kind.NUMPY, sources=frozenset((Source("a.py", 1),)))]
+    ),
+    st.sampled_from(HELD).map(of),
+    st.sampled_from(HELD).map(lambda held: of(Tuple((of(held), PYTHON)))),
+)
+WRITES = st.lists(st.tuples(st.sampled_from(LISTS), st.sampled_from(["0", "1", "*"]), STORED), max_size=12)
+
+
+@given(WRITES, st.sampled_from(HELD))
+def test_what_was_read_before_does_not_change_what_is_read(
+    writes: list[tuple[Sequence, str, Value]], root: Object
+) -> None:
+    asked = Heap()
+    for n, (obj, field, value) in enumerate(writes):
+        asked.write(obj, field, value)
+        fresh = Heap()
+        for write in writes[: n + 1]:
+            fresh.write(*write)
+        assert list(map(repr, leaves(asked, of(root)))) == list(map(repr, leaves(fresh, of(root))))
+
+
+@given(WRITES, st.sampled_from(HELD))
+def test_whoever_read_leaves_is_told_when_they_are_others(
+    writes: list[tuple[Sequence, str, Value]], root: Object
+) -> None:
+    heap = Heap()
+    for obj, field, value in writes:
+        heap.reads = {}
+        before = leaves(heap, of(root))
+        reads, heap.reads = heap.reads, {}
+        heap.write(obj, field, value)
+        if leaves(heap, of(root)) != before:
+            assert any(place.changed > when for place, when in reads.items())

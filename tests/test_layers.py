@@ -19,7 +19,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("server", "watching", "completion", "api"),
     ("repairs",),
     ("check", "fix", "baseline", "confirm", "trace", "report"),
-    ("fixes", "inputs", "selection", "cache"),
+    ("fixes", "inputs", "selection", "cache", "projects", "workers"),
     ("settings",),
     ("keys", "configuration", "records", "ranks", "processes"),
     ("rulebook", "interp", "transfers", "statements"),

@@ -28,6 +28,7 @@ from jaxlint.rulebook import Rule, load_rules, names_of
 from jaxlint.selection import enabled, fixable
 from jaxlint.settings import Request, Settings
 from jaxlint.source.files import shown_path
+from jaxlint.workers import processors
 
 if TYPE_CHECKING:
     from jaxlint.source.trees import Trees
@@ -66,7 +67,8 @@ def check(request: Request, trees: "Trees | None" = None) -> int:
         nonlocal compared
         if stdin is None:
             cached = not request.no_cache and not inputs.given
-            report = check_paths(settings, names, rules=rules, inputs=inputs, cached=cached)
+            jobs = 1 if inputs.given or trees is not None else request.jobs or processors()
+            report = check_paths(settings, names, rules=rules, inputs=inputs, cached=cached, jobs=jobs)
         else:
             (data,) = {**given, **inputs.given}.values()
             report = check_bytes(settings, data, stdin, rules=rules, inputs=inputs)

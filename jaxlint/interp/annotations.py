@@ -1,7 +1,5 @@
 """Annotations: a weak hint, below data flow. What a parameter nobody gives a value may be."""
 
-from dataclasses import replace
-
 import libcst as cst
 
 from jaxlint.interp.engine import ClassRecord, Frame
@@ -23,6 +21,7 @@ from jaxlint.interp.values import (
     Value,
     join,
     of,
+    replace,
 )
 from jaxlint.kinds import Kind
 

@@ -1,7 +1,5 @@
 """Assignment to names, attributes, items and patterns of them; and what is stored where it outlives a trace."""
 
-from dataclasses import replace
-
 import libcst as cst
 
 from jaxlint.interp import effects, guards, uses
@@ -30,6 +28,7 @@ from jaxlint.interp.values import (
     Value,
     join,
     of,
+    replace,
 )
 from jaxlint.kinds import ARRAY, Kind
 from jaxlint.sites import Operation

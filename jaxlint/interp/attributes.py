@@ -1,7 +1,5 @@
 """Attribute access and subscripts on every kind of value."""
 
-from dataclasses import replace
-
 import libcst as cst
 
 from jaxlint.interp import effects, guards
@@ -38,6 +36,7 @@ from jaxlint.interp.values import (
     constant,
     join,
     of,
+    replace,
 )
 from jaxlint.kinds import ARRAY, Kind
 

@@ -1,7 +1,6 @@
 """Calls: arguments bound to parameters, functions run with abstract arguments, results remembered by context."""
 
 from collections.abc import Sequence as Seq
-from dataclasses import replace
 
 import libcst as cst
 
@@ -48,6 +47,7 @@ from jaxlint.interp.values import (
     Value,
     join,
     of,
+    replace,
 )
 from jaxlint.kinds import ARRAY, Kind
 

@@ -1,7 +1,5 @@
 """Classes of the project: attribute search along the bases, binding, and how instances are made."""
 
-from dataclasses import replace
-
 import libcst as cst
 
 from jaxlint.interp.annotations import field_meaning
@@ -24,6 +22,7 @@ from jaxlint.interp.values import (
     Value,
     join,
     of,
+    replace,
 )
 from jaxlint.kinds import Kind
 
@@ -215,7 +214,7 @@ def make_record(frame: Frame, node: cst.CSTNode, names: tuple[str, ...]) -> Valu
         scope = engine.new_scope(frame.scope.number, "class")
         fields = tuple((n, None) for n in names)
         engine.add_class(ClassRecord(cls, node, frame.module, scope, (), fields))
-        engine.heap.records[cls] = frozenset()
+        engine.heap.declare(cls, frozenset())
     return of(cls)
 
 

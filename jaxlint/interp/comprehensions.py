@@ -1,7 +1,5 @@
 """Comprehensions and generator expressions: loops that make a container."""
 
-from dataclasses import replace
-
 import libcst as cst
 
 from jaxlint.interp.assignment import assign
@@ -17,6 +15,7 @@ from jaxlint.interp.values import (
     Stream,
     Value,
     of,
+    replace,
 )
 
 

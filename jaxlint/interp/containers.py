@@ -1,7 +1,5 @@
 """Methods of lists, dicts, sets, queues, and objects that are copied with some parts given anew."""
 
-from dataclasses import replace
-
 import libcst as cst
 
 from jaxlint.interp import uses
@@ -32,6 +30,7 @@ from jaxlint.interp.values import (
     constant,
     join,
     of,
+    replace,
 )
 from jaxlint.kinds import ARRAY
 
@@ -301,7 +300,7 @@ def _register_tree(call: Call) -> Value:
     classes = call.given(0, "cls", "nodetype")
     for obj in classes.objects:
         if isinstance(obj, Class):
-            call.engine.heap.records[obj] = _kept_out(call, obj)
+            call.engine.heap.declare(obj, _kept_out(call, obj))
     return classes
 
 

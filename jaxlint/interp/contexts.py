@@ -1,12 +1,10 @@
 """Contexts: which activation stands for a call with these arguments."""
 
-from dataclasses import replace
-
 from jaxlint.interp.engine import MAX_CONSTANT_CONTEXTS, MAX_CONTEXTS, MAX_MADE, MAX_TRACED_CONTEXTS, Engine, Mode
 from jaxlint.interp.heap import PARAMETERS
 from jaxlint.interp.program import FunctionInfo
 from jaxlint.interp.states import Activation
-from jaxlint.interp.values import NOTHING, Function, Value, join
+from jaxlint.interp.values import NOTHING, Function, Value, join, replace
 from jaxlint.interp.widening import widen
 
 

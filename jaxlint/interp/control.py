@@ -1,7 +1,6 @@
 """JAX's control flow: scan, loops and branches, whose bodies are traced even in eager code."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from jaxlint.interp import effects
 from jaxlint.interp.engine import Argument, Call, Frame, handler
@@ -17,6 +16,7 @@ from jaxlint.interp.values import (
     Value,
     join,
     of,
+    replace,
 )
 from jaxlint.kinds import Kind
 from jaxlint.sites import Operation

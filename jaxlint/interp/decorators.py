@@ -1,7 +1,5 @@
 """Decorators and descriptors: what they make of the functions that they are put above."""
 
-from dataclasses import replace
-
 from jaxlint.interp import guards
 from jaxlint.interp.engine import Call, Frame, handler
 from jaxlint.interp.heap import element_of
@@ -18,6 +16,7 @@ from jaxlint.interp.values import (
     Transformed,
     Value,
     of,
+    replace,
 )
 from jaxlint.kinds import Kind
 

@@ -79,7 +79,7 @@ def define_class(frame: Frame, node: cst.ClassDef) -> Value:
                 engine.classes[o] for b in bases for o in b.objects if isinstance(o, Class) and o in engine.classes
             ]
             declared = {name for r in (record, *above) for name, _ in r.fields}
-            engine.heap.records[cls] = _static_fields(node) | (assigned_attributes(node) - declared)
+            engine.heap.declare(cls, _static_fields(node) | (assigned_attributes(node) - declared))
     if record.bases != bases:
         engine.bases_of.clear()
     record.bases = bases

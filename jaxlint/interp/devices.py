@@ -1,7 +1,6 @@
 """Placement: on which device or sharding an array was put, and where operands of different placement meet."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import libcst as cst
 
@@ -16,6 +15,7 @@ from jaxlint.interp.values import (
     Value,
     constant,
     of,
+    replace,
 )
 from jaxlint.kinds import Kind
 from jaxlint.sites import Operation

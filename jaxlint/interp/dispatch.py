@@ -1,7 +1,5 @@
 """functools.singledispatch: a function chosen by the class of its first argument."""
 
-from dataclasses import replace
-
 from jaxlint.interp.engine import Call, handler
 from jaxlint.interp.heap import field_names
 from jaxlint.interp.narrowing import is_instance, restricted
@@ -17,6 +15,7 @@ from jaxlint.interp.values import (
     Value,
     join,
     of,
+    replace,
 )
 
 

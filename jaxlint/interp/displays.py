@@ -1,7 +1,6 @@
 """Displays and comprehensions: tuples, lists, dicts and sets as they are written."""
 
 from collections.abc import Sequence as Seq
-from dataclasses import replace
 
 import libcst as cst
 
@@ -19,6 +18,7 @@ from jaxlint.interp.values import (
     Value,
     join,
     of,
+    replace,
 )
 
 

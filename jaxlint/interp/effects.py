@@ -1,7 +1,6 @@
 """From an operation with its operands to a site: what is read, uploaded or leaked, and how sure that is."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 import libcst as cst
 
@@ -10,7 +9,7 @@ from jaxlint.interp.engine import Frame, Mode
 from jaxlint.interp.heap import base_of, is_container, leaves
 from jaxlint.interp.heat import Pace
 from jaxlint.interp.states import RawSite
-from jaxlint.interp.values import Instance, Token, Value, of
+from jaxlint.interp.values import Instance, Token, Value, of, replace
 from jaxlint.kinds import ARRAY, HOST, Kind
 from jaxlint.sites import Confidence, Operation
 

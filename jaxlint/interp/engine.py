@@ -6,13 +6,14 @@ imports go one way. The engine knows neither a construct of Python nor a functio
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import ClassVar
 
 import libcst as cst
 
-from jaxlint.interp.heap import Heap, Spot
+from jaxlint.interp.cells import Reads
+from jaxlint.interp.heap import Heap
 from jaxlint.interp.heat import Gate, Pace
 from jaxlint.interp.ledger import Ledger
 from jaxlint.interp.models import Models
@@ -30,6 +31,7 @@ from jaxlint.interp.values import (
     Tuple,
     Value,
     join,
+    replace,
 )
 
 MAX_DEPTH = 24
@@ -253,7 +255,7 @@ class Engine:
         self.steps = 0
         self.step_limit = STEPS_PER_ROOT
         self.reached: set[Place] = set()
-        self.entered: dict[Place, dict[Spot, int]] = {}
+        self.entered: dict[Place, Reads] = {}
         self.defined_in: dict[Place, list[int]] = {}
         self.guards_made: dict[Place, tuple[Frame, cst.CSTNode, bool]] = {}
         self.pinned_to_cpu: set[str] = set()

@@ -1,7 +1,5 @@
 """Functions that nobody calls, entered with what annotations and defaults suggest."""
 
-from dataclasses import replace
-
 import libcst as cst
 
 from jaxlint.interp.annotations import annotated
@@ -23,6 +21,7 @@ from jaxlint.interp.values import (
     Transformed,
     Value,
     of,
+    replace,
 )
 
 

@@ -1,7 +1,5 @@
 """Explicit transfers, and callbacks through which compiled code calls the host."""
 
-from dataclasses import replace
-
 import libcst as cst
 
 from jaxlint.interp import devices, effects, uses
@@ -17,6 +15,7 @@ from jaxlint.interp.values import (
     UNKNOWN,
     Value,
     of,
+    replace,
 )
 from jaxlint.kinds import Kind
 from jaxlint.sites import Operation

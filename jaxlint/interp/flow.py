@@ -1,7 +1,6 @@
 """Statements: how control and values flow through blocks, branches, loops, try, with and match."""
 
 from collections.abc import Sequence as Seq
-from dataclasses import replace
 
 import libcst as cst
 
@@ -33,15 +32,21 @@ from jaxlint.interp.values import (
     constant,
     join,
     of,
+    replace,
 )
 from jaxlint.kinds import ARRAY, Kind
 from jaxlint.sites import Operation
 
+# Types are compared where every statement comes by: libcst's nodes are abstract base classes, where isinstance is slow.
+_LINES = {cst.SimpleStatementLine, cst.SimpleStatementSuite}
+_SUITES = {cst.IndentedBlock, cst.Module, *_LINES}
+_WAYS_OUT = {cst.Break, cst.Return, cst.Raise}
+
 
 def execute(frame: Frame, node: cst.CSTNode) -> None:
     """Run a suite, a line or a statement."""
-    if isinstance(node, cst.IndentedBlock | cst.SimpleStatementLine | cst.SimpleStatementSuite | cst.Module):
-        _block(frame, node.body)
+    if type(node) in _SUITES:
+        _block(frame, node.body)  # type: ignore[attr-defined]  # each of those types has a body
         return
     engine = frame.engine
     engine.steps += 1
@@ -59,7 +64,7 @@ def _block(frame: Frame, body: Seq[cst.CSTNode]) -> None:
         if not frame.state.alive:
             break
         execute(frame, node)
-        if isinstance(node, cst.If) and frame.state.alive and not frame.staged and _leaves(node.body):
+        if type(node) is cst.If and frame.state.alive and not frame.staged and _leaves(node.body):
             frame.pace = frame.pace.then(_of_the_rest(frame, node, body[n + 1 :]))
     frame.pace = before
 
@@ -67,9 +72,9 @@ def _block(frame: Frame, body: Seq[cst.CSTNode]) -> None:
 def _way_out(frame: Frame, body: Seq[cst.CSTNode]) -> Pace:
     """The pace of a block: one that ends by leaving its loops runs as often as those loops do, not as their turns."""
     last = body[-1] if body else None
-    if isinstance(last, cst.SimpleStatementLine | cst.SimpleStatementSuite) and last.body:
-        last = last.body[-1]
-    if not isinstance(last, cst.Break | cst.Return | cst.Raise) or frame.staged or any(map(_continues, body)):
+    if type(last) in _LINES and last.body:  # type: ignore[union-attr]  # each of those types has a body
+        last = last.body[-1]  # type: ignore[union-attr]  # likewise
+    if type(last) not in _WAYS_OUT or frame.staged or any(map(_continues, body)):
         return frame.pace
     if isinstance(last, cst.Raise):
         return frame.pace if frame.trying else Pace.SINGLE

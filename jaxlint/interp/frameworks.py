@@ -1,7 +1,5 @@
 """Frameworks on top of JAX whose objects carry functions and state: flax, optax, equinox, haiku."""
 
-from dataclasses import replace
-
 from jaxlint.interp.engine import Argument, Call, handler
 from jaxlint.interp.heap import base_of, moved
 from jaxlint.interp.library import fresh
@@ -19,6 +17,7 @@ from jaxlint.interp.values import (
     Value,
     join,
     of,
+    replace,
 )
 from jaxlint.kinds import Kind
 

@@ -1,7 +1,6 @@
 """Gates: the tests by which loops do something only now and then ("every n steps", first turn, debug flags)."""
 
 import re
-from dataclasses import replace
 
 import libcst as cst
 
@@ -9,7 +8,7 @@ from jaxlint.interp.engine import Frame
 from jaxlint.interp.heat import Gate
 from jaxlint.interp.literals import string_of
 from jaxlint.interp.program import path_of, walk
-from jaxlint.interp.values import Value
+from jaxlint.interp.values import Value, replace
 
 _RARE_NAME = re.compile(
     r"(^|_)(debug|verbose|dry_run|should_\w+|is_last\w*|is_first\w*|is_log\w*|log_now|do_log\w*)($|_)|every|interval|(^|_)freq",

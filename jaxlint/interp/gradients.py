@@ -1,7 +1,5 @@
 """Differentiation: what a gradient traces, and what comes back of values, gradients and aux."""
 
-from dataclasses import replace
-
 from jaxlint.interp.calls import identify
 from jaxlint.interp.engine import Argument, Call, Frame, Mode, handler
 from jaxlint.interp.heap import element_of, moved
@@ -26,6 +24,7 @@ from jaxlint.interp.values import (
     Value,
     join_all,
     of,
+    replace,
 )
 from jaxlint.kinds import Kind
 

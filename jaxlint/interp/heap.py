@@ -1,8 +1,8 @@
 """The heap: what mutable things hold. Contents only grow (joins), so repeated passes reach a fixpoint."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 
+from jaxlint.interp.cells import Cell, Fields, Reads, Tree
 from jaxlint.interp.values import (
     NOTHING,
     NULL,
@@ -20,6 +20,7 @@ from jaxlint.interp.values import (
     Value,
     join,
     join_all,
+    replace,
 )
 from jaxlint.interp.widening import widen
 from jaxlint.kinds import HOST, Kind
@@ -29,8 +30,8 @@ ANY = "*"
 KEYS = "**keys"
 """The field of a dict's unknown keys."""
 MAX_LEAVES = 64
-Spot = tuple[object, str | None]
-"""What may be looked at: a field of an object, all its fields (None), a name of a scope by the scope's number."""
+Spot = tuple[object, str]
+"""What else than fields may be looked at: a name of a scope by the scope's number, and the fields named below."""
 RESULT = "**result"
 """The field of an activation, by number, for what it returns."""
 PARAMETERS = "**parameters"
@@ -44,73 +45,133 @@ DEFINED = "**defined"
 class Heap:
     """Fields of objects. `records` are the classes with declared fields, and which of those are static in a pytree.
 
-    `clock` counts the changes, and `changed` tells when a place changed last: an object and a field, or None for the
-    set of its fields; the engine adds names of scopes by the scope's number. `reads` are the places looked at since
-    somebody last exchanged the dict, with the time of the first look.
+    `clock` counts the changes. `reads` are the places looked at since somebody last exchanged the dict.
     """
 
     def __init__(self) -> None:
-        self._fields: dict[Object, dict[str, Value]] = {}
+        self._fields: dict[Object, Fields] = {}
+        self._cells: dict[Spot, Cell] = {}
+        self._static = Cell()
         self.clock = 0
         self.records: dict[Class, frozenset[str]] = {}
-        self.changed: dict[Spot, int] = {}
-        self.reads: dict[Spot, int] = {}
-        self._through: dict[tuple[Object, str], tuple[Value, bool, Value]] = {}
+        self.reads: Reads = {}
+
+    def of(self, obj: Object) -> Fields:
+        """What is kept of an object."""
+        found = self._fields.get(obj)
+        if found is None:
+            found = self._fields[obj] = Fields()
+        return found
+
+    def cell(self, spot: Spot) -> Cell:
+        """The cell of what is no field of an object."""
+        found = self._cells.get(spot)
+        if found is None:
+            found = self._cells[spot] = Cell()
+        return found
 
     def note_read(self, spot: Spot) -> None:
         """Somebody looks there, and has to look again when it changes."""
-        self.reads.setdefault(spot, self.clock)
+        self.reads.setdefault(self.cell(spot), self.clock)
 
     def note_change(self, spot: Spot) -> None:
         """Something is different from what was read there before."""
+        self._changed(self.cell(spot))
+
+    def _changed(self, cell: Cell) -> None:
         self.clock += 1
-        self.changed[spot] = self.clock
+        cell.changed = cell.stored = self.clock
+
+    def declare(self, cls: Class, static: frozenset[str]) -> None:
+        """The class has declared fields, of which those that are static are no leaves of a pytree."""
+        self.records[cls] = static
+        self.clock += 1
+        self._static.stored = self.clock
 
     def write(self, obj: Object, field: str, value: Value) -> None:
         """Join `value` into a field. Identities are dropped: what is read later may be another array."""
-        fields = self._fields.setdefault(obj, {})
-        old = fields.get(field)
-        if old is not None and old == value:
+        fields = self.of(obj)
+        cell = fields.cells.get(field)
+        old = None if cell is None else cell.value
+        if cell is not None and old is not None and old == value:
             if not value.sources <= old.sources:
-                fields[field] = join(old, replace(value, origin=None, tokens=old.tokens, gate=old.gate))
+                cell.value = join(old, replace(value, origin=None, tokens=old.tokens, gate=old.gate))
+                self.clock += 1
+                cell.stored = self.clock
             return
         value = widen(value) if old is not None else value
         new = value if old is None else join(old, value)
         if old is None or new != old:
-            fields[field] = replace(new, tokens=frozenset()) if new.tokens else new
-            self.note_change((obj, field))
+            cell = fields.written(field)
+            cell.value = replace(new, tokens=frozenset()) if new.tokens else new
+            self._changed(cell)
             if old is None:
-                self.note_change((obj, None))
+                self._changed(fields.names)
 
     def replace(self, obj: Object, field: str, value: Value) -> None:
         """Set a field of an object that nothing but its maker has written to."""
-        self._fields.setdefault(obj, {})[field] = value
-        self.note_change((obj, field))
+        cell = self.of(obj).written(field)
+        cell.value = value
+        self._changed(cell)
 
     def field(self, obj: Object, field: str) -> Value | None:
         """The field's value; None where it was never written."""
-        self.note_read((obj, field))
-        fields = self._fields.get(obj)
-        return None if fields is None else fields.get(field)
+        cell = self.of(obj).cell(field)
+        self.reads.setdefault(cell, self.clock)
+        return cell.value
 
     def seen(self, obj: Object) -> Iterable[Value]:
         """What an object holds, for those on whom nothing depends: it is not noted as read."""
-        return self._fields.get(obj, {}).values()
+        fields = self._fields.get(obj)
+        return [] if fields is None else [v for c in fields.cells.values() if (v := c.value) is not None]
 
     def through(self, obj: Moved, field: str, below: Value) -> Value:
         """What a field of the object below is when seen through `obj`; remembered, since trees are walked often."""
         everything = obj.numbers and _is_leaf(self, obj.base, field)
-        known = self._through.get((obj, field))
+        remembered = self.of(obj).through
+        known = remembered.get(field)
         if known is not None and known[0] is below and known[1] is everything:
             return known[2]
         out = moved(below, obj.kind, everything=everything, guess=obj.guess)
-        self._through[obj, field] = (below, everything, out)
+        remembered[field] = (below, everything, out)
         return out
 
     def fields(self, obj: Object) -> dict[str, Value]:
         """All fields of an object, those that start with a star included."""
-        self.note_read((obj, None))
-        return self._fields.get(obj, {})
+        fields = self.of(obj)
+        self.reads.setdefault(fields.names, self.clock)
+        return {name: cell.value for name, cell in fields.cells.items() if cell.value is not None}
+
+    def names(self, obj: Object) -> Iterable[str]:
+        """The names of an object's own fields."""
+        fields = self.of(obj)
+        self.reads.setdefault(fields.names, self.clock)
+        return fields.cells
+
+    def tree(self, obj: Object, depth: int) -> Tree:
+        """What lies below an object; who makes use of it notes it as read."""
+        trees = self.of(obj).trees
+        tree = trees.get(depth)
+        if tree is None or (tree.made != self.clock and tree.stored > tree.made):
+            tree = trees[depth] = self._tree(obj, depth)
+        else:
+            tree.made = self.clock
+        return tree
+
+    def _tree(self, obj: Object, depth: int) -> Tree:
+        tree = Tree()
+        reads, self.reads = self.reads, {}
+        tree.seen.add(obj)
+        try:
+            for part in _read_all(self, obj):
+                _collect(self, part, depth - 1, tree.leaves, tree.seen)
+            tree.cells[self._static] = None
+            for place in self.reads:
+                tree.cells.update(place.cells if isinstance(place, Tree) else {place: None})
+        finally:
+            self.reads = reads
+        tree.made = self.clock
+        return tree
 
 
 def moved(value: Value, kind: Kind, *, everything: bool = False, guess: bool = False) -> Value:
@@ -173,10 +234,8 @@ def base_of(obj: Object) -> Object:
 
 def field_names(heap: Heap, obj: Object) -> list[str]:
     """The names of an object's fields, seen through Moved, in the order in which they were written."""
-    names = dict.fromkeys(heap.fields(base_of(obj)))
-    if isinstance(obj, Moved):
-        names.update(dict.fromkeys(heap.fields(obj)))
-    return list(names)
+    names = heap.names(base_of(obj))
+    return list(dict.fromkeys((*names, *heap.names(obj)))) if isinstance(obj, Moved) else list(names)
 
 
 def element_of(heap: Heap, value: Value, token: tuple[object, ...] | None = None) -> Value:
@@ -245,22 +304,32 @@ def _collect(heap: Heap, value: Value, depth: int, out: list[Value], seen: set[O
     for obj in value.objects:
         if obj in seen:
             continue
-        parts: Iterable[Value]
         match base_of(obj):
             case Tuple(items):
-                parts = items
+                for part in items:
+                    _collect(heap, part, depth - 1, out, seen)
             case Stream(element):
-                parts = (element,)
+                _collect(heap, element, depth - 1, out, seen)
             case Sequence() | Mapping() | Instance():
-                seen.add(obj)
-                parts = _read_all(heap, obj)
+                _add_tree(heap, obj, depth, out, seen)
             case LibraryObject(_, own, _):
                 seen.add(obj)
-                parts = (*own, *_read_all(heap, obj))
+                for part in (*own, *_read_all(heap, obj)):
+                    _collect(heap, part, depth - 1, out, seen)
             case _:
-                continue
-        for part in parts:
-            _collect(heap, part, depth - 1, out, seen)
+                pass
+
+
+def _add_tree(heap: Heap, obj: Object, depth: int, out: list[Value], seen: set[Object]) -> None:
+    tree = heap.tree(obj, depth)
+    if seen.isdisjoint(tree.seen) and len(out) + len(tree.leaves) <= MAX_LEAVES:
+        heap.reads.setdefault(tree, heap.clock)
+        out += tree.leaves
+        seen |= tree.seen
+        return
+    seen.add(obj)
+    for part in _read_all(heap, obj):
+        _collect(heap, part, depth - 1, out, seen)
 
 
 def is_container(value: Value) -> bool:

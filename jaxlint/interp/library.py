@@ -1,7 +1,6 @@
 """Calls of library callables: the models applied. What a model's words mean is said in models/README.md."""
 
 import functools
-from dataclasses import replace
 
 import libcst as cst
 
@@ -25,6 +24,7 @@ from jaxlint.interp.values import (
     Value,
     array,
     of,
+    replace,
 )
 from jaxlint.kinds import ARRAY, Kind
 from jaxlint.sites import Operation

@@ -1,7 +1,5 @@
 """Loops: their turns run until nothing new is seen."""
 
-from dataclasses import replace
-
 import libcst as cst
 
 from jaxlint.interp.assignment import assign
@@ -16,7 +14,7 @@ from jaxlint.interp.narrowing import narrow
 from jaxlint.interp.program import bind, children
 from jaxlint.interp.scopes import assign_name
 from jaxlint.interp.states import RawSite, State
-from jaxlint.interp.values import PYTHON, UNKNOWN, Mapping, Moved, Token, Tuple, Value, join
+from jaxlint.interp.values import PYTHON, UNKNOWN, Mapping, Moved, Token, Tuple, Value, join, replace
 from jaxlint.interp.widening import widen, without_constant
 from jaxlint.kinds import ARRAY, Kind
 from jaxlint.sites import Operation

@@ -17,7 +17,6 @@ Positions = tuple[int | str, ...]
 class FunctionModel:
     """What a library callable does with its arguments; see models/README.md for each key."""
 
-    name: str
     returns: str = "unknown"
     reads: Positions = ()
     reads_all: bool = False
@@ -78,8 +77,8 @@ class Models:
             for key in block:
                 if key not in _KEYS:
                     raise _unknown(where, "key", key, _KEYS)
+            model = _function(block, where)
             for name in _names(block, where):
-                model = _function(name, block, where)
                 self.libraries.add(name.partition(".")[0])
                 if name.endswith(".*"):
                     self._families[name[:-2]] = model
@@ -214,11 +213,10 @@ def _line_of(where: str, word: str) -> str:
     return f"{file}:{next(numbers, line)}"
 
 
-def _function(name: str, block: dict[str, object], where: str) -> FunctionModel:
+def _function(block: dict[str, object], where: str) -> FunctionModel:
     reads, uploads, arity = block.get("reads"), block.get("uploads"), block.get("only_arity")
     handler = block.get("handler")
     return FunctionModel(
-        name=name,
         returns=_returns(block, where),
         reads=_positions(reads),
         reads_all=reads == "all",

@@ -1,7 +1,5 @@
 """What a passed or failed test says about the names in it: ``x is None``, ``isinstance(x, jax.Array)``, ``x``."""
 
-from dataclasses import replace
-
 import libcst as cst
 
 from jaxlint.interp import predicates
@@ -21,6 +19,7 @@ from jaxlint.interp.values import (
     Sequence,
     Tuple,
     Value,
+    replace,
     without_none,
 )
 from jaxlint.kinds import HOST, Kind

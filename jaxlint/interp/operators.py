@@ -1,7 +1,5 @@
 """Operators: arithmetic, comparison, truth and what they read and upload."""
 
-from dataclasses import replace
-
 import libcst as cst
 
 from jaxlint.interp import devices, effects, uses
@@ -24,6 +22,7 @@ from jaxlint.interp.values import (
     constant,
     join,
     of,
+    replace,
     without_none,
 )
 from jaxlint.kinds import ARRAY, Kind

@@ -112,6 +112,7 @@ class Module:
         self._numbers: dict[int, int] = {}
         self._functions: dict[int, FunctionInfo] = {}
         self._bound: dict[int, frozenset[str]] = {}
+        self._texts: dict[int, str] = {}
         self._marked = _marked_nodes(tree, marks) if marks else {}
         self.definitions: list[FunctionInfo] = []
         self._called: frozenset[str] | None = None
@@ -177,10 +178,13 @@ class Module:
 
     def text_of(self, node: cst.CSTNode, limit: int = 60) -> str:
         """The source text of a node on one line, shortened."""
-        try:
-            text = " ".join(self.tree.code_for_node(node).split())
-        except (RecursionError, AttributeError):
-            return "..."
+        text = self._texts.get(id(node))
+        if text is None:
+            try:
+                text = " ".join(self.tree.code_for_node(node).split())
+            except (RecursionError, AttributeError):
+                return "..."
+            self._texts[id(node)] = text
         return text if len(text) <= limit else text[: limit - 3] + "..."
 
 

@@ -1,7 +1,7 @@
 """The one door of the interpreter: files in, sites out."""
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import libcst as cst
@@ -38,9 +38,10 @@ from jaxlint.interp import (
     trees,
 )
 from jaxlint.interp.calls import run_again
+from jaxlint.interp.cells import Reads
 from jaxlint.interp.collecting import Positions, sites
 from jaxlint.interp.engine import MAX_DEPTH, Engine, Frame, Mode
-from jaxlint.interp.heap import DEFINED, Spot
+from jaxlint.interp.heap import DEFINED
 from jaxlint.interp.models import Models
 from jaxlint.interp.program import FunctionInfo, Loader, Module, Project
 from jaxlint.interp.states import Activation, GaveUp, GivenUp, State
@@ -127,18 +128,17 @@ def _unreached(engine: Engine, module: Module) -> Iterator[FunctionInfo]:
         info = module.definitions[at]
         at += 1
         reads = engine.entered.get(info.place)
-        if info.place not in engine.reached if reads is None else _outdated(engine, reads):
+        if info.place not in engine.reached if reads is None else _outdated(reads):
             yield info
 
 
-def _outdated(engine: Engine, reads: Mapping[Spot, int]) -> bool:
-    changed = engine.heap.changed
-    return any(changed.get(spot, 0) > when for spot, when in reads.items())
+def _outdated(reads: Reads) -> bool:
+    return any(place.changed > when for place, when in reads.items())
 
 
 def _stale(engine: Engine) -> list[Activation]:
     """The activations that looked at something before it changed, marked as not finished."""
-    stale = [a for a in engine.activations if a.finished and _outdated(engine, a.reads)]
+    stale = [a for a in engine.activations if a.finished and _outdated(a.reads)]
     for activation in stale:
         activation.finished = False
     return stale

@@ -1,7 +1,5 @@
 """Builtins and the standard library where they take functions or hold values: what no model's words can say."""
 
-from dataclasses import replace
-
 import libcst as cst
 
 from jaxlint.interp import effects
@@ -34,6 +32,7 @@ from jaxlint.interp.values import (
     join,
     join_all,
     of,
+    replace,
 )
 from jaxlint.kinds import ARRAY, Kind
 from jaxlint.sites import Operation

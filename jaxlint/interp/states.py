@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 import libcst as cst
 
+from jaxlint.interp.cells import Reads
 from jaxlint.interp.heat import Pace
 from jaxlint.interp.program import FunctionInfo, Module
 from jaxlint.interp.values import (
@@ -127,7 +128,7 @@ class Activation:
     captured: list[Value] = field(default_factory=list)
     cached_under_guard: set[str] = field(default_factory=set)
     seen: set[tuple[tuple[str, Value], ...]] = field(default_factory=set)
-    reads: dict[tuple[object, str | None], int] = field(default_factory=dict)
+    reads: Reads = field(default_factory=dict)
     calls: set[tuple[int, Pace]] = field(default_factory=set)
     chosen: set[int] = field(default_factory=set)
     sites: dict[tuple[int, Operation], RawSite] = field(default_factory=dict)

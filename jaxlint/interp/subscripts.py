@@ -1,7 +1,5 @@
 """Subscripts on every kind of value, and what indexing does with its index."""
 
-from dataclasses import replace
-
 import libcst as cst
 
 from jaxlint.interp import effects, uses
@@ -25,6 +23,7 @@ from jaxlint.interp.values import (
     Value,
     join,
     of,
+    replace,
     without_none,
 )
 from jaxlint.kinds import ARRAY, Kind

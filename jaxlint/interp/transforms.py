@@ -1,7 +1,5 @@
 """JAX's transforms: what is traced, with which arguments, and where the results live."""
 
-from dataclasses import replace
-
 import libcst as cst
 
 from jaxlint.interp import devices, effects
@@ -29,6 +27,7 @@ from jaxlint.interp.values import (
     Value,
     join,
     of,
+    replace,
 )
 from jaxlint.interp.values import Sequence as ListOf
 from jaxlint.kinds import ARRAY, Kind

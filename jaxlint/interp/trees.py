@@ -1,7 +1,6 @@
 """Trees: jax.tree's functions, with what the mapped function does to the places of the leaves."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 import libcst as cst
 
@@ -29,6 +28,7 @@ from jaxlint.interp.values import (
     join,
     join_all,
     of,
+    replace,
 )
 from jaxlint.interp.values import Sequence as ListOf
 from jaxlint.kinds import HOST, Kind

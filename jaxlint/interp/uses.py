@@ -3,14 +3,13 @@ the ledger. Every part of the interpreter that reads, stores or uploads host val
 
 from collections.abc import Callable, Iterable
 from collections.abc import Mapping as ReadOnly
-from dataclasses import replace
 
 import libcst as cst
 
 from jaxlint.interp.engine import Call, Frame
 from jaxlint.interp.heap import is_container
 from jaxlint.interp.ledger import Use, Used
-from jaxlint.interp.values import LibraryMethod, Mapping, Moved, Object, Source, Stream, Tuple, Value
+from jaxlint.interp.values import LibraryMethod, Mapping, Moved, Object, Source, Stream, Tuple, Value, replace
 from jaxlint.interp.values import Sequence as ListOf
 from jaxlint.kinds import ARRAY, HOST, Kind
 from jaxlint.sites import Operation

@@ -1,8 +1,17 @@
 """Values of bounded depth and without literals, so that loops and recursion end."""
 
-from dataclasses import replace
-
-from jaxlint.interp.values import MAX_TUPLE_DEPTH, Method, Object, Partial, Property, Stream, Transformed, Tuple, Value
+from jaxlint.interp.values import (
+    MAX_TUPLE_DEPTH,
+    Method,
+    Object,
+    Partial,
+    Property,
+    Stream,
+    Transformed,
+    Tuple,
+    Value,
+    replace,
+)
 
 
 def without_constant(value: Value) -> Value:

@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from jaxlint import settings as choices
-from jaxlint.check import check_file, project_files, project_folder
+from jaxlint.check import check_file, project_files
 from jaxlint.errors import UserError
 from jaxlint.findings import Report
 from jaxlint.inputs import Inputs
+from jaxlint.projects import project_folder
 from jaxlint.rulebook import Rule, load_rules, names_of
 from jaxlint.settings import Flags, Settings
 from jaxlint.source.files import SourceFile, shown_path
