@@ -85,13 +85,15 @@ def _default(rule: Rule) -> str:
 
 
 def _cell(text: str) -> str:
-    return re.split(r"(?<=[.:!?])\s", text, maxsplit=1)[0].rstrip(":").replace("|", "\\|")
+    """The first sentence, or what stands before its colon where that leads to more than the sentence."""
+    return re.split(r"(?<=[.!?])\s", text, maxsplit=1)[0].replace("|", "\\|")
 
 
 def _page(rule: Rule) -> str:
     """The page, with what its toml block says in words."""
     direction = f"{FAMILIES[rule.family]}; " if rule.direction else ""
-    told = f"*{direction}{_default(rule)} by default*\n"
+    fixes = "; ".join(dict.fromkeys(f"{r.make.words} ({'safe' if r.safe else 'unsafe'})" for r in rule.remedies))
+    told = f"*{direction}{_default(rule)} by default; `--fix`: {fixes or 'none'}*\n"
     return _TOML.sub(lambda _: told, rule.text, count=1)
 
 

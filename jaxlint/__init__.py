@@ -1,7 +1,7 @@
 """jaxlint: a linter for implicit host/device transfers in JAX programs."""
 
-from typing import TYPE_CHECKING
-
+# Nothing is imported here: `python -m jaxlint` has the working directory on its path until `__main__` takes it off.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from jaxlint.api import TransferError, Transfers, no_transfers, record, watch
 

@@ -132,7 +132,7 @@ def _load(file: Path) -> Counter[Known]:
         document = json.loads(file.read_text("utf-8"))
     except OSError as error:
         raise UserError(f"{file}: cannot read the baseline: {error.strerror}") from None
-    except ValueError:
+    except (ValueError, RecursionError):
         raise UserError(wrong) from None
     if not isinstance(document, dict) or document.get("version") != VERSION:
         raise UserError(wrong)

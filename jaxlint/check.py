@@ -3,6 +3,8 @@
 One bad file never hides the rest: what cannot be read or parsed becomes an error of the report.
 """
 
+import errno
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -10,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jaxlint.cache import Cache
+from jaxlint.errors import SourceError
 from jaxlint.findings import FileError, Finding, Report
 from jaxlint.fixes.propose import with_fixes
 from jaxlint.inputs import Inputs
@@ -19,6 +22,7 @@ from jaxlint.settings import Settings
 from jaxlint.sites import Confidence, Heat
 from jaxlint.source.files import Discovery, SourceFile, discover, shown_path
 from jaxlint.source.suppressions import Complaint, Suppressions, Word
+from jaxlint.source.text import read_bytes
 
 if TYPE_CHECKING:
     from jaxlint.interp.models import Models
@@ -112,17 +116,17 @@ def check_text(
 def _is_of_interest(file: SourceFile) -> bool:
     """True if a file names a library of arrays: then checking it is work worth keeping."""
     try:
-        return _NAMES_ARRAYS.search(file.location.read_bytes()) is not None
-    except OSError:
+        return _NAMES_ARRAYS.search(read_bytes(file.location, file.path)) is not None
+    except SourceError:
         return False
 
 
 def find_files(settings: Settings, paths: Sequence[str]) -> Discovery:
     """The files that are to be checked. A path that does not exist is an error beside them."""
-    missing = [FileError(path, "no such file or folder") for path in paths if not Path(path).exists()]
+    missing = [FileError(path, "no such file or folder") for path in paths if _is_missing(path)]
     root = common_root(settings.exclude)
     found = discover(
-        [path for path in paths if Path(path).exists()],
+        [path for path in paths if not _is_missing(path)],
         root=root,
         exclude=[anchored(pattern, root) for pattern in settings.exclude],
         force_exclude=settings.force_exclude,
@@ -131,19 +135,29 @@ def find_files(settings: Settings, paths: Sequence[str]) -> Discovery:
     return Discovery(found.files, (*missing, *found.errors))
 
 
+def _is_missing(path: str) -> bool:
+    try:
+        os.stat(path)
+    except OSError as error:
+        return error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG)
+    except ValueError:
+        return True
+    return False
+
+
 def _beside(settings: Settings, paths: Sequence[str], found: Discovery) -> Discovery:
     """The other files of the project: what a file given alone (by a hook, an editor) may import."""
     if not found.files:
         return Discovery((), ())
     root = project_folder(found.files[0].location.resolve())
-    if any(Path(path).is_dir() and root.is_relative_to(Path(path).resolve()) for path in paths):
+    if any(os.path.isdir(path) and root.is_relative_to(Path(path).resolve()) for path in paths):
         return Discovery((), ())
     return project_files(settings, root)
 
 
 def project_folder(file: Path) -> Path:
     """The folder of the project to which a file belongs: the nearest that bears a mark of one, or the file's own."""
-    return next((p for p in file.parents if any((p / name).exists() for name in PROJECT_MARKS)), file.parent)
+    return next((p for p in file.parents if any(os.path.exists(p / name) for name in PROJECT_MARKS)), file.parent)
 
 
 def project_files(settings: Settings, root: Path, cwd: Path | None = None) -> Discovery:

@@ -5,6 +5,7 @@ in `commands`.
 """
 
 import argparse
+import signal
 import sys
 import traceback
 from collections.abc import Sequence
@@ -16,7 +17,7 @@ from jaxlint.errors import UserError
 from jaxlint.keys import BACKENDS, CONFIDENCES, FORMATS, GUARDED, HEATS, LEVELS
 from jaxlint.settings import Flags, Output, Request, RunRequest
 
-WRONG, BUG, INTERRUPTED = 2, 3, 130
+WRONG, BUG, SIGNAL_STATUS = 2, 3, 128
 
 
 EXAMPLES = {
@@ -54,11 +55,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return _run(sys.argv[1:] if argv is None else argv)
     except UserError as error:
-        print(f"jaxlint: {error}", file=sys.stderr)
+        from jaxlint.report.context import escape
+
+        print(f"jaxlint: {escape(str(error))}", file=sys.stderr)
         return WRONG
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as interrupt:
         print("jaxlint: interrupted", file=sys.stderr)
-        return INTERRUPTED
+        # The signal, where work was given up in order.
+        return SIGNAL_STATUS + int(*interrupt.args or (signal.SIGINT,))
     except Exception:  # noqa: BLE001  # the one place: whatever comes here is a bug of ours
         traceback.print_exc()
         print(
@@ -255,6 +259,8 @@ def _run_request(arguments: argparse.Namespace) -> RunRequest:
         raise UserError("say what to run: jaxlint run SCRIPT ARGS, or jaxlint run -m MODULE ARGS")
     if words[0] not in ("-m", "-c") and not Path(words[0]).exists():
         raise UserError(f"{words[0]}: no such script (a module is run by jaxlint run -m MODULE)")
+    if words[0].endswith(".ipynb"):
+        raise UserError(f"{words[0]}: a notebook is no script: record what its cells do by `jaxlint.record()` in them")
     levels = {}
     for direction in GUARDED:
         level = getattr(arguments, f"guard_{direction}") or arguments.guard

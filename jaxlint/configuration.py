@@ -19,6 +19,8 @@ SHARED_FILE = "pyproject.toml"
 SHARED_TABLE = ("tool", "jaxlint")
 
 _HEADER = re.compile(r"\s*\[\[?\s*([^\[\]]+?)\s*\]\]?\s*(?:#.*)?$")
+MAX_PARTS = 100
+_DEEP_KEY = re.compile(rf"(?<![\w\"'-])(?:[\w\"'-]++[ \t]*+\.[ \t]*+){{{MAX_PARTS}}}")
 _PLACE = re.compile(r"\s*\(at (?:line (\d+), column (\d+)|end of document)\)$")
 
 
@@ -144,13 +146,38 @@ def find(start: Path) -> Configuration:
     """The nearest configuration in `start` or above it: ``jaxlint.toml``, or a ``pyproject.toml`` with our table."""
     for folder in (start, *start.parents):
         own, shared = folder / OWN_FILE, folder / SHARED_FILE
-        if own.is_file():
-            return read(own)
-        if shared.is_file():
+        # Of a folder that may not be looked into, `Path` would raise.
+        if os.path.isfile(own):
+            return _trusted(read(own), start)
+        if os.path.isfile(shared):
             found = _read_shared(shared)
             if found is not None:
-                return found
+                return _trusted(found, start)
     return Configuration()
+
+
+def _trusted(found: Configuration, start: Path) -> Configuration:
+    """A configuration that was found and not named. It says what `--confirm` runs: one of a user who owns neither this
+    process nor the folder from which the search began is refused, as git refuses such a repository."""
+    owner = _owner(found.path) if found.path is not None else None
+    if owner is not None and owner not in (0, _own_user(), _owner(start)):
+        raise UserError(
+            f"{found.shown}: belongs to another user (uid {owner}): if you trust it, name it by --config, "
+            "otherwise give --isolated"
+        )
+    return found
+
+
+def _own_user() -> int:
+    return os.geteuid() if hasattr(os, "geteuid") else 0
+
+
+def _owner(path: Path) -> int | None:
+    """The user to whom a file belongs; None where files have none, and of what cannot be looked at."""
+    try:
+        return path.stat().st_uid
+    except OSError:
+        return None
 
 
 def read(path: Path) -> Configuration:
@@ -184,9 +211,15 @@ def _load(path: Path) -> tuple[str, dict[str, object]]:
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise UserError(f"{shown(path)}: cannot read the configuration: {reason}") from None
+    if deep := _DEEP_KEY.search(text):
+        # Python's reader takes minutes for a key with some ten thousand parts.
+        line = text.count("\n", 0, deep.start()) + 1
+        raise UserError(f"{shown(path)}:{line}: a key with more than {MAX_PARTS} parts, not read")
     try:
         return text, tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except RecursionError:
+        raise UserError(f"{shown(path)}: invalid TOML: nested too deeply") from None
+    except ValueError as error:
         message = str(error)
         place = _PLACE.search(message)
         where = ""

@@ -22,7 +22,7 @@ def read(path: Path) -> Run:
         data = json.loads(path.read_text("utf-8"))
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error.strerror}") from None
-    except ValueError:
+    except (ValueError, RecursionError):
         data = None
     return from_json(data, str(path))
 

@@ -257,7 +257,7 @@ def _lines(path: Path) -> Iterator[Mapping[str, object]]:
     for text in texts:
         try:
             line = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         if isinstance(line, dict):
             yield line

@@ -5,20 +5,18 @@ Pythons, through files in a temporary folder. Nothing is checked here: findings 
 """
 
 import os
-import signal
-import subprocess
-import sys
-import tempfile
-import threading
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from jaxlint import witness
 from jaxlint.errors import UserError
 from jaxlint.findings import Finding
+from jaxlint.processes.folders import records_folder, temporary_folder
+from jaxlint.processes.interrupts import Told, noted
+from jaxlint.processes.kept import start
+from jaxlint.processes.terminal import restored
 from jaxlint.records import Records
 from jaxlint.sites import Operation
 from jaxlint.statements import Statements
@@ -28,7 +26,6 @@ from jaxlint.witness.plan import VARIABLE, Plan, Traced, write_plan
 SITE = Path(witness.__file__).resolve().parent / "site"
 EXPLICIT = (Operation.EXPLICIT_FETCH, Operation.EXPLICIT_UPLOAD, Operation.REDUNDANT_PUT)
 SIGNAL_STATUS = 128
-FORWARDED = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP", "SIGQUIT") if hasattr(signal, name))
 
 
 def run(
@@ -43,49 +40,31 @@ def run(
     """Runs ``python WORDS…`` to its end and gives its record: first that of all its processes, then that of each which
     imported jax. `levels` are those of the guard by direction. UserError where it can not be started, or was not
     watched."""
-    with tempfile.TemporaryDirectory(prefix="jaxlint-", ignore_cleanup_errors=True) as temporary:
-        records = Path(temporary) / "records"
-        records.mkdir()
-        plan = Path(temporary) / "plan.json"
+    with noted() as told, temporary_folder() as temporary, restored():
+        records = records_folder(temporary)
+        plan = temporary / "plan.json"
         write_plan(Plan({}, {}, str(records), str(cache), backend, traced=Traced(levels)), str(plan))
-        environment = {**os.environ, VARIABLE: str(plan)}
+        environment = {**os.environ}
         environment["PYTHONPATH"] = os.pathsep.join(filter(None, (str(SITE), environment.get("PYTHONPATH"))))
         if plugin:
             environment["JAXLINT_PLUGIN"] = str(Path(plugin).absolute())
         began, began_at = time.perf_counter(), time.time()
-        status = _run(python, words, environment)
+        status = _run(python, words, environment, plan, told)
         seconds = time.perf_counter() - began
         each = [one for one in Records.read_each(records) if one.backends]
         return [one.run(words, status, seconds, began_at) for one in (Records.read(records), *each)]
 
 
-def _run(python: str, words: Sequence[str], environment: Mapping[str, str]) -> int:
-    """The exit status as a shell would have it."""
+def _run(python: str, words: Sequence[str], environment: Mapping[str, str], plan: Path, told: Told) -> int:
+    """The exit status as a shell would have it. An interrupt from the terminal reaches the program by itself, and is
+    its business; what is sent to us alone is handed on."""
     try:
-        process = subprocess.Popen([python, *words], env=environment)
+        kept = start([python, *words], environment, (VARIABLE, str(plan)))
     except OSError as error:
         raise UserError(f"{python}: cannot be started: {error.strerror}") from None
-    with _signals_of(process):
-        status = process.wait()
+    told.hand_on = kept.tell
+    status = kept.wait()
     return status if status >= 0 else SIGNAL_STATUS - status
-
-
-@contextmanager
-def _signals_of(process: "subprocess.Popen[bytes]") -> Iterator[None]:
-    """An interrupt from the terminal reaches the program by itself, and is its business; what is sent to us alone is
-    handed on."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = {signal.SIGINT: signal.signal(signal.SIGINT, signal.SIG_IGN)}
-    for number in FORWARDED:
-        if sys.platform != "win32":
-            before[number] = signal.signal(number, lambda number, frame: process.send_signal(number))
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def joined(

@@ -14,6 +14,7 @@ from typing import TextIO
 from jaxlint.check import project_folder
 from jaxlint.configuration import OWN_FILE, SHARED_FILE
 from jaxlint.errors import UserError
+from jaxlint.report.context import escape
 from jaxlint.source.files import DEFAULT_EXCLUDE, SUFFIXES
 
 NAMES = (OWN_FILE, SHARED_FILE, ".gitignore")
@@ -83,7 +84,7 @@ def _outcome(check: Callable[[], int]) -> _Outcome:
         try:
             status = check()
         except UserError as error:
-            print(f"jaxlint: {error}", file=err)
+            print(f"jaxlint: {escape(str(error))}", file=err)
             status = WRONG
     return _Outcome(out.getvalue(), err.getvalue(), status)
 

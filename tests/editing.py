@@ -62,6 +62,20 @@ class Editor:
         change = types.TextDocumentContentChangeWholeDocument(text)
         self.client.text_document_did_change(types.DidChangeTextDocumentParams(document, [change]))
 
+    def open_notebook(self, uri: str, *cells: tuple[str, str, str]) -> None:
+        """Opens a notebook; of each cell its name, its language and its text."""
+        kinds = {"markdown": types.NotebookCellKind.Markup}
+        made = [types.NotebookCell(kinds.get(kind, types.NotebookCellKind.Code), name) for name, kind, _ in cells]
+        texts = [types.TextDocumentItem(name, kind, 1, text) for name, kind, text in cells]
+        document = types.NotebookDocument(uri, "jupyter-notebook", 1, made)
+        self.client.notebook_document_did_open(types.DidOpenNotebookDocumentParams(document, texts))
+
+    def change_notebook(self, uri: str, version: int, cells: types.NotebookDocumentCellChanges) -> None:
+        """Changes the cells of a notebook, or what is in them."""
+        document = types.VersionedNotebookDocumentIdentifier(version, uri)
+        change = types.NotebookDocumentChangeEvent(cells=cells)
+        self.client.notebook_document_did_change(types.DidChangeNotebookDocumentParams(document, change))
+
     def save(self, path: Path) -> None:
         """Says that a file was saved."""
         self.client.text_document_did_save(types.DidSaveTextDocumentParams(_named(path)))
@@ -70,9 +84,9 @@ class Editor:
         """Closes a file."""
         self.client.text_document_did_close(types.DidCloseTextDocumentParams(_named(path)))
 
-    async def diagnostics(self, path: Path, version: int | None = 1) -> list[types.Diagnostic]:
+    async def diagnostics(self, path: Path | str, version: int | None = 1) -> list[types.Diagnostic]:
         """What is shown of a version of a file, as soon as it is."""
-        uri = path.as_uri()
+        uri = _named(path).uri
         async with self._arrived:
             arrived = self._arrived.wait_for(lambda: uri in self.shown and self.versions[uri] == version)
             await asyncio.wait_for(arrived, PATIENCE)
@@ -91,12 +105,12 @@ class Editor:
             await asyncio.wait_for(self._arrived.wait_for(lambda: self.said), PATIENCE)
         return self.said.pop(0)
 
-    async def hover(self, path: Path, line: int, character: int) -> types.Hover | None:
+    async def hover(self, path: Path | str, line: int, character: int) -> types.Hover | None:
         """What is told of a place, in lines and columns from 0."""
         position = types.Position(line, character)
         return await self.client.text_document_hover_async(types.HoverParams(_named(path), position))
 
-    async def actions(self, path: Path, line: int, character: int) -> list[types.CodeAction]:
+    async def actions(self, path: Path | str, line: int, character: int) -> list[types.CodeAction]:
         """What can be done at a place, in lines and columns from 0."""
         here = types.Position(line, character)
         params = types.CodeActionParams(_named(path), types.Range(here, here), types.CodeActionContext([]))
@@ -104,8 +118,8 @@ class Editor:
         return [action for action in answer or () if isinstance(action, types.CodeAction)]
 
 
-def _named(path: Path) -> types.TextDocumentIdentifier:
-    return types.TextDocumentIdentifier(path.as_uri())
+def _named(path: Path | str) -> types.TextDocumentIdentifier:
+    return types.TextDocumentIdentifier(path if isinstance(path, str) else path.as_uri())
 
 
 @asynccontextmanager

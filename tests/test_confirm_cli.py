@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from backends import BACKENDS
 from confirming import ROOT, confirmed, jaxlint
 from jaxlint.witness import virtual
 
@@ -32,6 +33,28 @@ def test_a_confirmed_finding(tmp_path: Path) -> None:
     )
     assert done.stderr.splitlines()[-1] == "1 finding in 1 file (1 confirmed)"
     assert "1.0" not in done.stdout
+
+
+# Where the first fetch that is judged is asked for by name, or in a callback of the host.
+FIRST_BY_NAME = (
+    "import jax, jax.numpy as jnp\n\nstep = jax.jit(lambda v: v * 2)\nx = step(jnp.ones(3))\n"
+    "for i in range(3):\n    x = step(x)\n    y = jax.device_get(x)\n"
+)
+FIRST_IN_CALLBACK = (
+    "import jax, jax.numpy as jnp\n\n\ndef look(v):\n    float(v)\n\n\n"
+    "jax.jit(lambda v: jax.debug.callback(look, v))(jnp.ones(()))\njax.effects_barrier()\n"
+    "for i in range(3):\n    look(jnp.ones(()) + i)\n"
+)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("text", [FIRST_BY_NAME, FIRST_IN_CALLBACK], ids=["by name", "in a callback"])
+def test_the_guard_is_relied_on_wherever_the_first_fetch_is(tmp_path: Path, text: str, backend: str) -> None:
+    words = ("--run", "python a.py", "--select", "JT104,JT191", "--backend", backend, "--output-format", "json")
+    done = check(tmp_path, text, *words)
+    (finding,) = json.loads(done.stdout)["findings"]
+    assert finding["verdict"]["status"] == "confirmed", finding["verdict"]["message"]
+    assert finding["verdict"]["transfers"] == 3
 
 
 def test_what_is_refuted_fails_nothing(tmp_path: Path) -> None:

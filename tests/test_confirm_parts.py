@@ -15,6 +15,7 @@ from jaxlint.confirm.marking import Marking, Source, mark
 from jaxlint.confirm.verdicts import verdict
 from jaxlint.errors import UserError
 from jaxlint.findings import Direction, Finding, Status
+from jaxlint.processes.interrupts import Told
 from jaxlint.rulebook import load_rules
 from jaxlint.sites import Confidence, Heat, Operation, Span
 from jaxlint.witness.backends import why_not
@@ -78,7 +79,7 @@ class TestCommands:
         (folder / "x.py").write_text(code)
         log = folder / "log.txt"
         command = parse_command("python x.py", lambda: sys.executable, {})
-        ended = run(command, folder / "plan.json", log, folder=folder, timeout=timeout, tick=lambda: None)
+        ended = run(command, folder / "plan.json", log, folder=folder, timeout=timeout, tick=lambda: None, told=Told())
         return ended, log.read_text()
 
     def test_output_and_status(self, tmp_path: Path) -> None:
@@ -197,16 +198,16 @@ class TestVerdicts:
 
     def test_unreached_and_why(self, tmp_path: Path) -> None:
         assert self.told(tmp_path, [STARTED])[::3] == (Status.UNREACHED, "no run loaded this file")
-        loaded: dict[str, object] = {"file": "/a.py", "marked": [0]}
+        loaded: dict[str, object] = {"file": "/a.py", "marked": [0], "unmarked": []}
         assert self.told(tmp_path, [STARTED, loaded])[::3] == (Status.UNREACHED, "")
 
     def test_undecided_and_why(self, tmp_path: Path) -> None:
-        loaded: dict[str, object] = {"file": "/a.py", "marked": [0]}
+        loaded: dict[str, object] = {"file": "/a.py", "marked": [0], "unmarked": []}
         assert self.told(tmp_path, [loaded], trouble="the time was up")[::3] == (
             Status.UNDECIDED,
             "not reached before the end: the time was up",
         )
-        unmarked: dict[str, object] = {"file": "/a.py", "marked": [7]}
+        unmarked: dict[str, object] = {"file": "/a.py", "marked": [7], "unmarked": [0]}
         assert self.told(tmp_path, [unmarked])[::3] == (Status.UNDECIDED, "this place could not be marked")
 
     def test_a_file_that_changed(self, tmp_path: Path) -> None:

@@ -99,6 +99,19 @@ class TestSame:
         assert not same(first, again, ((b"y\n=== 3 passed in 2s ===\n", 0),))
         assert not same(first, again, ((b"x\n=== 3 failed in 2s ===\n", 0),))
 
+    @pytest.mark.parametrize(
+        ("first", "again", "other", "alike"),
+        [
+            ("Wall time: 981 ms", "Wall time: 1.2 s", "Wall time: 3 \xb5s", True),
+            ("Wall time: 981 ms", "Wall time: 1.2 s", "Wall time: 3 steps", False),
+            ("user 2.1 µs", "user 1e+03 ns", "user 1e-05 s", True),
+            ("<object at 0x7f3a>", "<object at 0x55>", "<object at 0xabc0>", True),
+            ("<object at 0x7f3a>", "<object at 0x55>", "<list at 0xabc0>", False),
+        ],
+    )
+    def test_units_of_time_and_addresses_may_differ(self, first: str, again: str, other: str, alike: bool) -> None:
+        assert same(*(((text.encode(), 0),) for text in (first, again, other))) == alike
+
     def test_ends_and_lengths_count(self) -> None:
         first = ((b"x\n", 0),)
         assert not same(first, first, ((b"x\n", 1),))

@@ -168,6 +168,48 @@ def test_fetches_that_may_not_come_together_are_not_gathered(lines: str) -> None
     assert "float(jax.device_get(x))" in text
 
 
+PATHS = "step2 = jax.jit(lambda x: {{'loss': x, 'a  b': [x, x]}})\nm = step2(1.0)\n{}{}\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "fetch", "wanted"),
+    [
+        (
+            'print(float(m["loss"]), float(m["a  b"][0]), float(m["loss"]))',
+            'm_loss_host, m_a_b_0_host = jax.device_get((m["loss"], m["a  b"][0]))',
+            'print(float(m_loss_host), float(m_a_b_0_host), float(m["loss"]))',
+        ),
+        (
+            "pair = float(m['loss']), m['a  b'][1].item()",
+            "m_loss_host, m_a_b_1_host = jax.device_get((m['loss'], m['a  b'][1]))",
+            "pair = float(m_loss_host), m_a_b_1_host.item()",
+        ),
+        (
+            "m_loss_host = float(m['loss']) + float(m['a  b'\n][1])",
+            "m_loss_host_, m_a_b_1_host = jax.device_get((m['loss'], m['a  b'][1]))",
+            "m_loss_host = float(m_loss_host_) + float(m_a_b_1_host)",
+        ),
+    ],
+)
+def test_paths_in_one_statement_are_gathered(line: str, fetch: str, wanted: str) -> None:
+    assert after(PATHS.format("", line), unsafe=False) == PATHS.format(fetch + "\n", wanted)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "a = float(m['loss'])\nb = float(m['a  b'][0])",  # what stands between may change m
+        "c = [m.clear(), float(m['loss']), float(m['a  b'][0])]",  # called before
+        "c = [float(m['loss']), z and float(m['a  b'][0])]",  # perhaps not read
+        "c = [float(m[str(z)]), float(m['loss'])]",  # no constant path
+    ],
+)
+def test_paths_that_may_change_are_not_gathered(lines: str) -> None:
+    text = after(PATHS.format("z = 'loss'\n", lines))
+    assert "_host" not in text
+    assert "jax.device_get(m['loss'])" in text
+
+
 LOOP = "table = np.ones(3)\nfor _ in range(9):\n    for _ in range(9):\n        x = step({})\n"
 
 

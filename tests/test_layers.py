@@ -21,7 +21,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("check", "fix", "baseline", "confirm", "trace", "report"),
     ("fixes", "inputs", "selection", "cache"),
     ("settings",),
-    ("keys", "configuration", "records", "ranks"),
+    ("keys", "configuration", "records", "ranks", "processes"),
     ("rulebook", "interp", "transfers", "statements"),
     ("pages", "source", "sites", "findings"),
     ("kinds", "errors"),

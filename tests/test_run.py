@@ -197,6 +197,24 @@ def test_what_the_user_silenced_is_not_missed(tmp_path: Path) -> None:
     assert [line for line in done.stderr.splitlines() if "(JT101)" in line and line.endswith("a.py:6 <module>")]
 
 
+def test_transfers_inside_pythons_own_library_are_of_the_line_that_led_there(tmp_path: Path) -> None:
+    lines = [
+        "import logging, pprint",
+        "import jax, jax.numpy as jnp",
+        "step = jax.jit(lambda x: x + 1)",
+        "logging.basicConfig()",
+        "for i in range(2):",
+        "    logging.warning('loss %s', step(jnp.ones(2)))",
+        "    pprint.pprint({'a': step(jnp.zeros(2))})",
+    ]
+    (tmp_path / "a.py").write_text("\n".join(lines) + "\n", "utf-8")
+    done = run(tmp_path, "--isolated", "--backend", "sentinel", "--report", "report.json", "a.py")
+    report = json.loads((tmp_path / "report.json").read_text("utf-8"))
+    fetches = {(t["path"], t["line"], t["finding"]) for t in report["transfers"] if t["direction"] == "device_to_host"}
+    assert fetches == {("a.py", 6, "JT103"), ("a.py", 7, "JT101")}, done.stderr
+    assert not [row for row in report["unreached"] if row["line"] in (6, 7)]
+
+
 THREADS = """\
 import multiprocessing, os, threading
 import jax, jax.numpy as jnp
@@ -282,6 +300,7 @@ def test_compare(tmp_path: Path) -> None:
         ((), "say what to run: jaxlint run SCRIPT ARGS, or jaxlint run -m MODULE ARGS"),
         (("-m",), "say what to run"),
         (("nonesuch.py",), "nonesuch.py: no such script"),
+        (("n.ipynb",), "n.ipynb: a notebook is no script: record what its cells do by `jaxlint.record()` in them"),
         (("--report", "x.pdf", "a.py"), "--report x.pdf: the suffix chooses the form"),
         (("--guard", "never", "a.py"), "argument --guard: invalid choice: 'never'"),
         (("--compare", "a.py", "b.json"), "a.py is no report of `jaxlint run`"),
@@ -292,6 +311,7 @@ def test_compare(tmp_path: Path) -> None:
 def test_wrong_requests_are_one_line(tmp_path: Path, words: tuple[str, ...], line: str) -> None:
     (tmp_path / "a.py").write_text("print(1)\n")
     (tmp_path / "c.json").write_text('{"version": 9}')
+    (tmp_path / "n.ipynb").write_text("{}")
     done = run(tmp_path, *words)
     assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1), done.stderr
     assert done.stderr.startswith(f"jaxlint: {line}")

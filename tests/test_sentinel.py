@@ -96,6 +96,40 @@ def test_the_canary_dies_without_the_backend_and_lives_with_it() -> None:
     assert run(program) == ["numpy.asarray of a device array was not refused", None]
 
 
+@pytest.mark.parametrize(
+    "around",
+    [
+        "jax.transfer_guard('allow')",
+        "jax.transfer_guard('log')",
+        "jax.transfer_guard('disallow')",
+        "jax.transfer_guard('disallow_explicit')",
+        "explicit_device_get_scope()",
+        "explicit_device_put_scope()",
+        "sentinel._silently()",
+        "jax.default_device(jax.devices()[-1])",
+    ],
+)
+def test_the_canary_lives_wherever_the_first_judgement_is_due(around: str) -> None:
+    program = (
+        f"from jax._src.config import explicit_device_get_scope, explicit_device_put_scope\n{INSTALL}"
+        f"with {around}: first = sentinel.canary()\n"
+        f"with {around}: then = outcome(lambda: np.asarray(fresh()))\n"
+        "answer([first, then, outcome(lambda: np.asarray(fresh())), sentinel.canary()])\n"
+    )
+    answer = run(program)
+    assert isinstance(answer, list)
+    assert [answer[0], *answer[2:]] == [None, "passed", None]
+
+
+def test_the_canary_leaves_what_is_asked_by_name_as_it_was() -> None:
+    program = (
+        f"from jax._src.config import explicit_device_get_scope\n{INSTALL}"
+        "with explicit_device_get_scope(), jax.transfer_guard_device_to_host('disallow'):\n"
+        "    answer([sentinel.canary(), outcome(lambda: np.asarray(fresh()))])\n"
+    )
+    assert run(program) == [None, "passed"]
+
+
 def test_implicit_fetches_are_refused_in_the_guards_own_words() -> None:
     assert outcomes(FETCHES, "disallow") == dict.fromkeys(FETCHES, REFUSED)
 

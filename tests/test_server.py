@@ -197,8 +197,8 @@ def test_what_is_no_python_file_is_left_alone(folder: Path) -> None:
 
     async def script(opened: Editor) -> None:
         opened.open(notebook, "{}")
-        for uri in ("untitled:Untitled-1", "git:/x/train.py"):
-            item = types.TextDocumentItem(uri, "python", 1, BAD)
+        for uri, language in (("untitled:Untitled-1", "julia"), ("git:/x/train.py", "python")):
+            item = types.TextDocumentItem(uri, language, 1, BAD)
             opened.client.text_document_did_open(types.DidOpenTextDocumentParams(item))
         assert await opened.hover(notebook, 0, 0) is None
         opened.open(path, BAD)

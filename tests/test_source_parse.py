@@ -27,6 +27,12 @@ def failure(text: str) -> str:
     return str(caught.value)
 
 
+def skip_where_libcst_is_older(text: str) -> None:
+    """The syntax of Python 3.14 is read by libcst 1.9, and by some before."""
+    if ("except A" in text or text.startswith('t"')) and tuple(map(int, libcst.LIBCST_VERSION.split(".")[:2])) < (1, 9):
+        pytest.skip("this libcst is older than the syntax")
+
+
 @pytest.mark.parametrize(
     "text", ["", "\n", "   ", "# a", "x", "x = 1\r\ny = 2\r\n", "x\ry", "\f\nx = 1\n", "if x:\n\ty\n"]
 )
@@ -56,6 +62,7 @@ def test_plain_text_is_read_and_given_back(text: str) -> None:
     ],
 )
 def test_syntax_newer_than_the_running_python_is_read(text: str) -> None:
+    skip_where_libcst_is_older(text)
     tree(text)
 
 
@@ -90,6 +97,7 @@ def test_a_syntax_error_has_its_place_and_reason(text: str, message: str) -> Non
     ],
 )
 def test_newer_syntax_is_not_blamed_for_an_error_behind_it(text: str, place: str) -> None:
+    skip_where_libcst_is_older(text)
     assert failure(text).startswith(f"a.py:{place}: syntax error")
 
 
@@ -172,10 +180,10 @@ def test_a_chain_is_read_wherever_it_is_asked_for() -> None:
 
 
 def test_a_python_that_cannot_walk_the_tree_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    def give_up(_: object) -> str:
+    def give_up(*_: object) -> None:
         raise RecursionError
 
-    monkeypatch.setattr(libcst.Module, "code", property(give_up))
+    monkeypatch.setattr(libcst.Module, "_codegen_impl", give_up)
     assert failure(NESTS["sums"](300)) == "a.py: nested too deeply for this Python, not analysed"
 
 

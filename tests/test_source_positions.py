@@ -107,6 +107,8 @@ def test_each_line_ending_ends_a_line(newline: str) -> None:
     ],
 )
 def test_space_that_libcst_forgets_does_not_shift_what_is_behind_it(text: str) -> None:
+    if "except A ," in text and tuple(map(int, libcst.LIBCST_VERSION.split(".")[:2])) < (1, 9):
+        pytest.skip("this libcst is older than the syntax")
     source = SourceText("a.py", text)
     module = parse(source)
     assert module.code != text

@@ -1,6 +1,9 @@
 """Bytes to text and back, and the columns of characters and of bytes."""
 
 import ast
+import encodings.aliases
+import os
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -11,6 +14,7 @@ from jaxlint.errors import SourceError
 from jaxlint.sites import Span
 from jaxlint.source.text import MAX_BYTES, SourceText, checked_source, decode_source, read_source
 
+CODECS_WITHOUT_ALIAS = ("raw_unicode_escape", "unicode_escape", "undefined", "utf_8_sig", "idna", "punycode")
 lines_of_text = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=60)
 
 
@@ -84,6 +88,8 @@ def test_a_stateful_encoding_may_not_give_the_same_bytes() -> None:
             b"\xef\xbb\xbf# coding: latin-1\n",
             "a.py:1:11: declares the encoding 'latin-1' but begins with a UTF-8 byte order mark",
         ),
+        (b"# coding: idna\n\xff\n", "a.py:1:11: encoding 'idna' is one of host names, not read as source code"),
+        (b"# coding: punycode\n", "a.py:1:11: encoding 'punycode' is one of host names, not read as source code"),
         (b"# coding: rot13\n", "a.py:1:1: encoding 'rot13' cannot be used: 'rot13' is not a text encoding"),
         (b"x = 1\ny = '\0'\n", "a.py:2:6: source code cannot contain null bytes"),
         ("x = 1".encode("utf-16"), "a.py:1:1: byte 0xff is not utf-8 and no other encoding is declared"),
@@ -100,6 +106,21 @@ def test_any_bytes_are_text_or_a_source_error(data: bytes) -> None:
     except SourceError:
         return
     assert not source.exact or source.encode(source.text) == data
+
+
+@pytest.mark.parametrize("name", sorted({*encodings.aliases.aliases.values(), *CODECS_WITHOUT_ALIAS}))
+@pytest.mark.parametrize("body", [b"x = 1\n", b"\x82\xff\xfe\x00abc", bytes(range(256)), b"\xff" * 9999])
+def test_every_declared_encoding_is_text_or_a_source_error(name: str, body: bytes) -> None:
+    with suppress(SourceError):
+        source = decode_source(f"# coding: {name}\n".encode() + body, "a.py")
+        assert not source.exact or source.encode(source.text).endswith(body)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no pipes in folders there")
+def test_what_became_a_pipe_since_it_was_found_keeps_nobody_waiting(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "a.py")
+    with pytest.raises(SourceError, match=r"^a\.py: not a regular file$"):
+        read_source(tmp_path / "a.py", "a.py")
 
 
 def test_the_error_of_a_file_that_is_gone(tmp_path: Path) -> None:

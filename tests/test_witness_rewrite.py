@@ -76,7 +76,7 @@ def instrumented(text: str, wanted: tuple[Mark, ...], folder: Path | None) -> tu
     """The code with marks, those found, and the marks that its calls lead to."""
     found_marks = Marks(Plan({FILE: wanted}, {}, "", "", "sentinel"), Recorder(str(folder or "/nowhere")))
     found_marks.install()
-    tree, found = rewrite.instrument(ast.parse(text), text.split("\n"), wanted)
+    tree, found = rewrite.instrument(ast.parse(text), rewrite.by_place(wanted, text.split("\n")))
     return compile(tree, FILE, "exec"), {*found}, found_marks
 
 

@@ -13,12 +13,13 @@ from jaxlint import settings as choices
 from jaxlint.baseline import Compared
 from jaxlint.check import check_bytes, check_paths, find_files
 from jaxlint.commands.proofs import confirmed, prove_fixes
-from jaxlint.commands.streams import CLEAN, FOUND, WRONG, error_line, say, show, wants_color, write
+from jaxlint.commands.streams import CLEAN, FOUND, WRONG, error_line, printable, say, show, wants_color, write
 from jaxlint.configuration import shown
 from jaxlint.errors import UserError
 from jaxlint.findings import Report, Status
 from jaxlint.fix.run import Check
 from jaxlint.inputs import Inputs
+from jaxlint.processes.interrupts import Interrupted
 from jaxlint.repairs import Repaired, repair, silence
 from jaxlint.report import formats, statistics
 from jaxlint.report.context import Context, counted, escape, place
@@ -49,7 +50,7 @@ def check(request: Request, trees: "Trees | None" = None) -> int:
         say(f"configuration: {shown(settings.config) if settings.config else 'none, the defaults hold'}")
     if request.show_settings:
         in_force = enabled(settings, {code: rule.default for code, rule in rules.items()})
-        show(choices.describe(settings, in_force))
+        show(printable(choices.describe(settings, in_force)))
         return CLEAN
     if request.show_files:
         return _show_files(settings, names)
@@ -90,6 +91,8 @@ def _checked(
     trees: "Trees | None",
 ) -> int:
     """Checks, and does with the findings what is wanted."""
+    if request.add_ignore is not None and (request.fix or request.fix_only):
+        raise UserError("--add-ignore and --fix exclude each other: fix first, and silence what is left")
     if request.add_ignore is not None:
         return _repaired(silence(examine, request.add_ignore, diff=request.diff), stdin, rules, settings, request)
     if request.fix or request.fix_only or request.diff:
@@ -97,12 +100,16 @@ def _checked(
         done = repair(examine, partial(fixable, settings), given, prove=proof, diff=request.diff)
         return _repaired(done, stdin, rules, settings, request)
     inputs = Inputs(given, trees=trees)
-    report = examine(inputs)
+    report, interrupted = examine(inputs), 0
     if request.confirm:
-        report = confirmed(report, rules, inputs, settings, request)
+        report, interrupted = confirmed(report, rules, inputs, settings, request)
     if request.write_baseline is not None:
-        return _write_baseline(report, inputs, request)
-    return _reported(report, rules, inputs, settings, request)
+        status = _write_baseline(report, inputs, request)
+    else:
+        status = _reported(report, rules, inputs, settings, request)
+    if interrupted:
+        raise Interrupted(interrupted)
+    return status
 
 
 def _repaired(
@@ -110,7 +117,8 @@ def _repaired(
 ) -> int:
     """Prints what became of the files, and the report of what is left."""
     if done.text:
-        show(done.text)
+        # A patch is to be applied as it is; a person is to read it.
+        show(printable(done.text) if request.diff and sys.stdout and sys.stdout.isatty() else done.text)
     if not request.quiet:
         for remark in done.remarks:
             say(remark)
@@ -138,7 +146,7 @@ def _say_gone(compared: Compared, file: Path) -> None:
     for known, count in compared.gone:
         where = f"{known.path}{f' {known.function}' if known.function else ''}"
         times = f" ({count} times)" if count > 1 else ""
-        say(escape(f"{shown(file)}: gone{times}: {known.code} in {where}: {known.text}"))
+        say(f"{shown(file)}: gone{times}: {known.code} in {where}: {known.text}")
 
 
 def _reported(report: Report, rules: Mapping[str, Rule], inputs: Inputs, settings: Settings, request: Request) -> int:
@@ -196,7 +204,7 @@ def start(names: Sequence[str]) -> Path:
 
 def _show_files(settings: Settings, names: Sequence[str]) -> int:
     found = find_files(settings, names)
-    show("".join(file.path + "\n" for file in found.files))
+    show("".join(escape(file.path) + "\n" for file in found.files))
     for error in found.errors:
         say(error_line(error))
     return WRONG if found.errors else CLEAN

@@ -12,6 +12,7 @@ from jaxlint.errors import UserError
 from jaxlint.findings import Finding, Report, Status
 from jaxlint.fix.run import Check, Fixed
 from jaxlint.inputs import Inputs
+from jaxlint.processes.interrupts import Interrupted
 from jaxlint.report.progress import Progress
 from jaxlint.report.verdicts import is_refuted
 from jaxlint.rulebook import Rule
@@ -23,15 +24,16 @@ if TYPE_CHECKING:
 
 def confirmed(
     report: Report, rules: Mapping[str, Rule], inputs: Inputs, settings: Settings, request: Request
-) -> Report:
-    """The report with verdicts: the refuted findings last, or the confirmed alone."""
+) -> tuple[Report, int]:
+    """The report with verdicts: the refuted findings last, or the confirmed alone. And the signal by which this process
+    was told to end meanwhile, or 0: then what is known is told all the same."""
     done = executed(report, rules, inputs, settings, request)
     findings = done.report.findings
     if request.confirmed_only and not settings.confirm.run and not any(f.verdict and f.verdict.runs for f in findings):
         raise UserError("--confirmed-only: nothing was run: name a program by --run, for example 'python train.py'")
     if request.confirmed_only:
         findings = tuple(f for f in findings if f.verdict and f.verdict.status is Status.CONFIRMED)
-    return replace(done.report, findings=tuple(sorted(findings, key=is_refuted)))
+    return replace(done.report, findings=tuple(sorted(findings, key=is_refuted))), done.interrupted
 
 
 def prove_fixes(
@@ -45,7 +47,11 @@ def prove_fixes(
     from jaxlint.fix.proof import prove
 
     def execute(report: Report, inputs: Inputs) -> "Execution":
-        return executed(report, rules, inputs, settings, request, keeps_output=True)
+        done = executed(report, rules, inputs, settings, request, keeps_output=True)
+        if done.interrupted:
+            # Nothing is proven by half a run: the files go back to what they were.
+            raise Interrupted(done.interrupted)
+        return done
 
     return prove(check, execute, wanted)
 

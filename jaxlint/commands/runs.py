@@ -18,8 +18,9 @@ from jaxlint.settings import Flags, RunRequest
 from jaxlint.source.files import shown_path
 from jaxlint.transfers import Run
 
-# Folders whose files are no program's own.
+# Folders whose files are no program's own; Python's own library is the folder that holds these two.
 INSTALLED = {"site-packages", "dist-packages"}
+STANDARD = ("site.py", "sysconfig.py")
 
 
 def run(request: RunRequest) -> int:
@@ -105,13 +106,18 @@ def _lines_of(path: str) -> Sequence[str]:
 
 
 def _own_files(done: Run) -> list[str]:
-    """The program's own source files: those that it loaded and those that transferred, but for installed packages."""
+    """The program's own source files: those that it loaded and those that transferred, but for installed packages and
+    Python's own library."""
     found = {*done.files}
     for transfer in done.transfers:
         found.update(call.rpartition(" ")[0].rpartition(":")[0] for call in transfer.stack)
-    return sorted(
-        path for path in found if path.endswith(".py") and not INSTALLED & {*Path(path).parts} and Path(path).is_file()
-    )
+    return sorted(path for path in found if path.endswith(".py") and Path(path).is_file() and _is_own(Path(path)))
+
+
+def _is_own(path: Path) -> bool:
+    if INSTALLED & {*path.parts}:
+        return False
+    return not any(all((folder / name).is_file() for name in STANDARD) for folder in path.parents)
 
 
 Form = Callable[[Run, Callable[[str], Sequence[str]]], str]

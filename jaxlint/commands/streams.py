@@ -52,7 +52,9 @@ def write(text: str, path: Path | None) -> None:
         if path.exists() and not path.is_file():
             # A pipe or a device, which is to be written to and not to be replaced.
             scratch = path
-        scratch.write_text(text, encoding="utf-8", errors="backslashreplace")
+        # A new file: never through a link that somebody put there.
+        with scratch.open("w" if scratch is path else "x", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(text)
         if scratch is not path:
             scratch.replace(path.resolve())
     except OSError as error:
@@ -63,7 +65,12 @@ def write(text: str, path: Path | None) -> None:
 
 def say(text: str) -> None:
     """Prints a remark to standard error."""
-    show(f"{text}\n", sys.stderr)
+    show(f"{printable(text)}\n", sys.stderr)
+
+
+def printable(text: str) -> str:
+    """Lines with text from files, arguments and programs, safe for a terminal."""
+    return "\n".join(map(escape, text.split("\n")))
 
 
 def error_line(error: FileError) -> str:

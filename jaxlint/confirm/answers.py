@@ -36,10 +36,12 @@ class Answer:
 @dataclass(slots=True)
 class Answers:
     """The answers of all processes. `distrusted` are runs that are no evidence, with the reason; `troubles` what kept a
-    file from being marked; `loaded` the files that any process loaded, with the marks that were found there."""
+    file from being marked; `loaded` the files that any process loaded, with the marks that were found there;
+    `unmarked` the marks that were not."""
 
     marks: dict[int, Answer] = field(default_factory=dict)
     loaded: dict[str, set[int]] = field(default_factory=dict)
+    unmarked: set[int] = field(default_factory=set)
     troubles: dict[str, str] = field(default_factory=dict)
     distrusted: str = ""
     backends: dict[str, Mapping[str, object]] = field(default_factory=dict)
@@ -65,11 +67,13 @@ class Answers:
                 case {"distrust": str(reason)}:
                     trusted, self.distrusted = False, reason
                 case {"crashed": str(kind)}:
-                    self.crashed = kind
+                    where = f"cell {line['cell']}" if "cell" in line else "the program"
+                    self.crashed = f"{where} raised {kind}"
                 case {"file": str(path), "trouble": str(reason)}:
                     self.troubles[path] = reason
-                case {"file": str(path), "marked": list(found)}:
+                case {"file": str(path), "marked": list(found), "unmarked": list(missing)}:
                     self.loaded.setdefault(path, set()).update(found)
+                    self.unmarked.update(missing)
                 case {"process": int(process)}:
                     number = process
                 case {"number": int(mark)}:
@@ -115,7 +119,7 @@ def _lines(path: Path) -> Iterator[Mapping[str, object]]:
     for text in path.read_bytes().split(b"\n"):
         try:
             line = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         if isinstance(line, dict):
             yield line

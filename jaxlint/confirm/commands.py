@@ -6,7 +6,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import threading
 import time
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
@@ -15,24 +14,32 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from jaxlint import witness
+from jaxlint.confirm.notebooks import way
 from jaxlint.errors import UserError
+from jaxlint.processes.interrupts import Told
+from jaxlint.processes.kept import Kept, end, start
 from jaxlint.witness.plan import VARIABLE
 
 SHELL = ("&&", "||", "|", ";", "&", ">", ">>", "<", "2>", "2>&1")
 PYTHONS = ("python", "python3", "python.exe")
-# A command that was told to end gets this long before its group is killed.
-GRACE_SECONDS = 3.0
 POLL_SECONDS = 0.1
+# A log that is larger is cut to its end.
+MOST_OUTPUT = 64 * 2**20
+TAIL_BYTES = 8192
+INTERRUPTED = "it was interrupted"
 SITE = Path(witness.__file__).resolve().parent / "site"
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command: `words` as they are run, `shown` as the user wrote it, `environment` what it adds to ours."""
+    """A command: `words` as they are run, `shown` as the user wrote it, `environment` what it adds to ours; `folder`
+    to run in where it must be that one, and what is to be `said` of how it is run."""
 
     words: tuple[str, ...]
     shown: str
     environment: Mapping[str, str]
+    folder: Path | None = None
+    said: str = ""
 
     @property
     def interpreter(self) -> str:
@@ -42,16 +49,20 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a command ended: its exit status (negative: killed by that signal), or that the time was up."""
+    """How a command ended: its exit status (negative: killed by that signal), that the time was up, or that the run was
+    interrupted."""
 
     status: int
     timed_out: bool = False
+    interrupted: bool = False
 
     @property
     def trouble(self) -> str:
         """What to say of an end that was none; empty where the program came to its own end."""
         if self.timed_out:
             return "the time was up (--timeout)"
+        if self.interrupted:
+            return INTERRUPTED
         if self.status < 0:
             try:
                 return f"the program was killed by {signal.Signals(-self.status).name}"
@@ -62,9 +73,9 @@ class Ended:
 
 def parse_command(text: str, python: Callable[[], str], notebooks: Mapping[str, Path], place: str = "--run") -> Command:
     """``VAR=1 python train.py --steps 3`` as words, split as a shell would but run without one. `python` tells the
-    interpreter for the command's own ``python``. A notebook as the first word is run as the program that its cells
-    make: `notebooks` holds that file by the notebook's real path. `place` is where the text stands. UserError where
-    there is nothing to run."""
+    interpreter for the command's own ``python``. A notebook as the first word is run in its own folder; `notebooks`
+    holds, by its real path, the program that its cells make. `place` is where the text stands. UserError where there is
+    nothing to run."""
     try:
         words = shlex.split(text)
     except ValueError as error:
@@ -86,11 +97,12 @@ def parse_command(text: str, python: Callable[[], str], notebooks: Mapping[str, 
             raise UserError(
                 f'{place} "{text}": this notebook is not among the files that are checked: name it there too'
             )
-        # What a kernel would import from: the folder of the notebook.
-        folder = str(Path(words[0]).absolute().parent)
-        environment["PYTHONPATH"] = os.pathsep.join(filter(None, (folder, os.environ.get("PYTHONPATH"))))
-        words[:1] = [python(), str(program)]
-    elif words[0] in PYTHONS:
+        if words[1:]:
+            raise UserError(f'{place} "{text}": a notebook takes no arguments: set what it needs by VAR=value')
+        notebook = Path(words[0]).absolute()
+        run_by = way(notebook, program, python())
+        return Command(run_by.words, text, {**run_by.environment, **environment}, notebook.parent, run_by.said)
+    if words[0] in PYTHONS:
         words[0] = python()
     elif words[0] in ("pytest", "py.test"):
         # The command of that name may belong to another environment than the one that has jax.
@@ -160,72 +172,61 @@ def run(
     folder: Path,
     timeout: float,
     tick: Callable[[], None],
+    told: Told,
     printed: Path | None = None,
 ) -> Ended:
     """Runs a command to its end, its output appended to `log`, but for what it prints where `printed` is to hold that;
-    `timeout` is in seconds. `tick` is called ten times a second. Its whole process group is gone when this returns,
-    also when it raises."""
-    environment = {**os.environ, **command.environment, VARIABLE: str(plan)}
+    `timeout` is in seconds. `tick` is called ten times a second; once this process is `told` to end, so is the command.
+    All that it started is gone when this returns, also when it raises."""
+    environment = {**os.environ, **command.environment}
     environment["PYTHONPATH"] = os.pathsep.join(filter(None, (str(SITE), environment.get("PYTHONPATH"))))
     with log.open("ab") as output, (printed or log).open("ab") as standard:
         output.write(f"$ {command.shown}\n".encode())
         output.flush()
         try:
-            process = subprocess.Popen(
+            kept = start(
                 command.words,
-                stdin=subprocess.DEVNULL,
-                stdout=standard,
-                stderr=output,
-                env=environment,
-                cwd=folder,
-                start_new_session=sys.platform != "win32",
+                environment,
+                (VARIABLE, str(plan)),
+                folder=command.folder or folder,
+                streams=(subprocess.DEVNULL, standard, output),
+                own_group=True,
             )
         except OSError as error:
             raise UserError(f'--run "{command.shown}": cannot be started: {error.strerror}') from None
         try:
-            return _awaited(process, timeout, tick)
+            return _awaited(kept, timeout, told, (log, *filter(None, (printed,))), tick)
         finally:
-            _end_group(process)
+            end(kept, told.hurry)
 
 
-def _awaited(process: "subprocess.Popen[bytes]", timeout: float, tick: Callable[[], None]) -> Ended:
+def _awaited(kept: Kept, timeout: float, told: Told, outputs: Sequence[Path], tick: Callable[[], None]) -> Ended:
     deadline = time.monotonic() + timeout
-    while True:
+    while not told.number:
         left = deadline - time.monotonic()
         if left <= 0:
             return Ended(0, timed_out=True)
         try:
-            return Ended(process.wait(min(left, POLL_SECONDS)))
+            return Ended(kept.waited.wait(min(left, POLL_SECONDS)))
         except subprocess.TimeoutExpired:
+            for path in outputs:
+                _shorten(path)
             tick()
+    return Ended(0, interrupted=True)
 
 
-def _end_group(process: "subprocess.Popen[bytes]") -> None:
-    """Ends what is left of the command: first asked, then killed."""
-    if sys.platform == "win32":
-        if process.poll() is None:
-            subprocess.run(["taskkill", "/F", "/T", "/PID", str(process.pid)], capture_output=True, check=False)
-        process.wait()
+def _shorten(output: Path) -> None:
+    """Keeps the end of an output that grows without bound. It is appended to: what is written next follows that."""
+    try:
+        if output.stat().st_size > MOST_OUTPUT:
+            with output.open("r+b") as file:
+                file.seek(-TAIL_BYTES, os.SEEK_END)
+                tail = file.read(TAIL_BYTES)
+                file.truncate(0)
+            with output.open("ab") as file:
+                file.write(tail)
+    except OSError:
         return
-    try:
-        if _signal_group(process.pid, signal.SIGTERM):
-            deadline = time.monotonic() + GRACE_SECONDS
-            while time.monotonic() < deadline and _signal_group(process.pid, 0):
-                process.poll()
-                threading.Event().wait(POLL_SECONDS / 2)
-    finally:
-        # Also when the user has no patience left.
-        _signal_group(process.pid, signal.SIGKILL)
-        process.wait()
-
-
-def _signal_group(group: int, number: int) -> bool:
-    """False if nothing of the group is left."""
-    try:
-        os.killpg(group, number)
-    except (ProcessLookupError, PermissionError):
-        return False
-    return True
 
 
 def log_tail(log: Path, lines: int | None) -> Sequence[str]:
@@ -234,7 +235,7 @@ def log_tail(log: Path, lines: int | None) -> Sequence[str]:
         with log.open("rb") as file:
             if lines is not None:
                 file.seek(0, os.SEEK_END)
-                file.seek(max(0, file.tell() - 8192))
+                file.seek(max(0, file.tell() - TAIL_BYTES))
             found = file.read().decode("utf-8", "replace").splitlines()
             return found if lines is None else found[-lines:]
     except OSError:

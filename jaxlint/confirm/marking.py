@@ -9,7 +9,7 @@ from pathlib import Path
 from jaxlint.findings import Finding
 from jaxlint.rulebook import Rule
 from jaxlint.sites import Operation, Span
-from jaxlint.witness.plan import FORMATTED, LEAKED, Mark
+from jaxlint.witness.plan import FORMATTED, LEAKED, Cell, Mark
 
 LEAKING = (Operation.LEAK, Operation.CACHE)
 # Writers of metrics may fetch by name for whoever calls them: that is a wait all the same.
@@ -21,10 +21,11 @@ BY_SYNTAX = {(Operation.TRUTH, None): "truth", (Operation.FORMAT, "f-string"): "
 @dataclass(frozen=True, slots=True)
 class Source:
     """The Python file that is run for a checked file: itself, or for a notebook the program that its cells make.
-    `first_lines` then holds the first line of each cell in that program."""
+    `first_lines` then holds the first line of each cell in that program, and `cells` what the witness knows them by."""
 
     location: Path
     first_lines: Mapping[int, int] = field(default_factory=dict)
+    cells: tuple[Cell, ...] = ()
 
     def span(self, span: Span) -> Span:
         """A span as the report has it, as a span of the file that is run."""
@@ -36,11 +37,13 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Marking:
-    """The marks by real path, with the digest of each file's bytes; and the mark of each finding that has one."""
+    """The marks by real path, with the digest of each file's bytes; the mark of each finding that has one; and the
+    cells of those files that are a notebook's program."""
 
     files: Mapping[str, tuple[Mark, ...]]
     digests: Mapping[str, str]
     of_finding: Mapping[int, tuple[str, int]]
+    cells: Mapping[str, tuple[Cell, ...]] = field(default_factory=dict)
 
 
 def mark(findings: Iterable[Finding], rules: Mapping[str, Rule], sources: Mapping[str, Source]) -> Marking:
@@ -61,7 +64,9 @@ def mark(findings: Iterable[Finding], rules: Mapping[str, Rule], sources: Mappin
     for key, number in numbers.items():
         files.setdefault(key[0], []).append(_mark(number, key[1], key[2], wanted[key], rules))
     digests = {path: hashlib.sha256(Path(path).read_bytes()).hexdigest() for path in files}
-    return Marking({path: tuple(marks) for path, marks in files.items()}, digests, of_finding)
+    real = {os.path.realpath(source.location): source.cells for source in sources.values() if source.cells}
+    cells = {path: found for path, found in real.items() if path in files}
+    return Marking({path: tuple(marks) for path, marks in files.items()}, digests, of_finding, cells)
 
 
 def is_decidable(finding: Finding) -> bool:

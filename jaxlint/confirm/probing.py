@@ -2,23 +2,27 @@
 
 import json
 import subprocess
+import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 from jaxlint import witness
 from jaxlint.confirm.marking import is_explicit
 from jaxlint.findings import Finding, Status, Verdict
+from jaxlint.processes.interrupts import Told
 from jaxlint.rulebook import Rule
 
 SECONDS = 120
+POLL_SECONDS = 0.1
 
 
 def probed(
-    findings: Sequence[Finding], python: str, backend: str, rules: Mapping[str, Rule], folder: Path
+    findings: Sequence[Finding], python: str, backend: str, rules: Mapping[str, Rule], folder: Path, told: Told
 ) -> tuple[Finding, ...]:
     """The findings, those that no run reached with what their operation does elsewhere, where that can be tried. They
-    stay unreached. `folder` is for the request."""
+    stay unreached. `folder` is for the request; nothing is tried once this process is `told` to end."""
     keys = {index: _key(finding, rules) for index, finding in enumerate(findings) if _is_open(finding)}
     numbers = {key: number for number, key in enumerate(dict.fromkeys(keys.values()))}
     if not numbers:
@@ -27,14 +31,14 @@ def probed(
     probes = [{"number": number, **dict(zip(names, key, strict=True))} for key, number in numbers.items()]
     request = folder / "probes.json"
     request.write_text(json.dumps({"backend": backend, "folder": str(folder), "probes": probes}), "utf-8")
-    answers = _ask(python, request)
-    told = list(findings)
+    answers = _ask(python, request, told)
+    made = list(findings)
     for index, key in keys.items():
         said = answers.get(str(numbers[key]))
-        verdict = told[index].verdict
+        verdict = made[index].verdict
         if said is not None and verdict is not None:
-            told[index] = replace(told[index], verdict=_weaker(verdict, said, backend))
-    return tuple(told)
+            made[index] = replace(made[index], verdict=_weaker(verdict, said, backend))
+    return tuple(made)
 
 
 def _is_open(finding: Finding) -> bool:
@@ -53,13 +57,22 @@ def _weaker(verdict: Verdict, said: str, backend: str) -> Verdict:
     return replace(verdict, evidence="operation", backend=backend, message=message)
 
 
-def _ask(python: str, request: Path) -> Mapping[str, str]:
-    command = [python, str(Path(witness.__file__).resolve().parent), "probe", str(request)]
+def _ask(python: str, request: Path, told: Told) -> Mapping[str, str]:
+    words = [python, str(Path(witness.__file__).resolve().parent), "probe", str(request)]
+    output, deadline = request.with_name("probed.json"), time.monotonic() + SECONDS
     try:
-        done = subprocess.run(
-            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=SECONDS, check=False
-        )
-        answers: Mapping[str, str] = json.loads(done.stdout.splitlines()[-1])
-    except (OSError, ValueError, IndexError, subprocess.TimeoutExpired):
+        with output.open("wb") as file:
+            process = subprocess.Popen(
+                words, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.DEVNULL, start_new_session=True
+            )
+        with process:
+            try:
+                while process.poll() is None and time.monotonic() < deadline and not told.number:
+                    with suppress(subprocess.TimeoutExpired):
+                        process.wait(POLL_SECONDS)
+            finally:
+                process.kill()
+        answers: Mapping[str, str] = json.loads(output.read_bytes().splitlines()[-1])
+    except (OSError, ValueError, IndexError):
         return {}
     return answers

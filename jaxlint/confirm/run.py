@@ -1,31 +1,33 @@
 """The one door: a report and what to run in, the same report with verdicts out."""
 
+import errno
 import functools
 import os
 import shutil
 import signal
-import tempfile
-import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from jaxlint.confirm.answers import Answers
-from jaxlint.confirm.commands import Command, Ended, find_python, log_tail, own_suite, parse_command, run
+from jaxlint.confirm.commands import INTERRUPTED, Command, Ended, find_python, log_tail, own_suite, parse_command, run
 from jaxlint.confirm.marking import Marking, Source, mark
+from jaxlint.confirm.notebooks import program
 from jaxlint.confirm.probing import probed
 from jaxlint.confirm.verdicts import verdict
 from jaxlint.errors import UserError
 from jaxlint.findings import FileError, Report
+from jaxlint.processes.folders import records_folder, temporary_folder
+from jaxlint.processes.interrupts import Told, noted
 from jaxlint.rulebook import Rule
 from jaxlint.settings import Confirm
 from jaxlint.source.notebooks import Notebook
 from jaxlint.witness.plan import Plan, cache_folder, write_plan
 
 CRASHES = tuple(-getattr(signal, name) for name in ("SIGSEGV", "SIGABRT", "SIGBUS", "SIGILL") if hasattr(signal, name))
-ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 TAIL = 12
 LOOK_SECONDS = 1.0
 
@@ -51,18 +53,20 @@ class Request:
 @dataclass(frozen=True, slots=True)
 class Execution:
     """A report with verdicts (and an error for each command that failed), and remarks for standard error. `outputs`
-    are what each command printed, where that was to be kept, and its exit status."""
+    are what each command printed, where that was to be kept, and its exit status. `interrupted` is the signal by which
+    this process was told to end meanwhile, or 0."""
 
     report: Report
     remarks: tuple[str, ...]
     outputs: tuple[tuple[bytes, int], ...] = ()
+    interrupted: int = 0
 
 
 def confirm(report: Report, rules: Mapping[str, Rule], request: Request) -> Execution:
     """Runs what is to be run and gives each finding its verdict."""
-    with tempfile.TemporaryDirectory(prefix="jaxlint-", ignore_cleanup_errors=True) as temporary, _ended_in_order():
+    with noted() as told, temporary_folder() as folder:
         sources = {path: Source(location) for path, location in request.locations.items()}
-        sources |= {path: _program(found, Path(temporary), path) for path, found in request.notebooks.items()}
+        sources |= {path: program(found, folder, path) for path, found in request.notebooks.items()}
         marking = mark(report.findings, rules, sources)
         if not marking.files:
             return Execution(_judged(report, marking, Answers(), ""), ())
@@ -70,46 +74,21 @@ def confirm(report: Report, rules: Mapping[str, Rule], request: Request) -> Exec
         texts = request.choices.run or tuple(filter(None, (own_suite(request.folder),)))
         programs = {os.path.realpath(request.locations[path]): sources[path].location for path in request.notebooks}
         commands = [parse_command(text, python, programs, request.place) for text in texts]
-        session = _Session(marking, request, Path(temporary))
+        session = _Session(marking, request, folder, told)
         if not commands:
             session.remarks.append("nothing was run: name a program by --run, for example --run 'python train.py'")
         troubles = [session.run(command) for command in commands]
         judged = _judged(report, marking, session.answers, next(filter(None, troubles), ""))
         asked = next((command.interpreter for command in commands if command.interpreter), "")
+        findings = judged.findings
         try:
-            findings = probed(judged.findings, asked or python(), session.probe_backend, rules, Path(temporary))
-        except UserError:
+            if not told.number:
+                findings = probed(findings, asked or python(), session.probe_backend, rules, folder, told)
+        except (UserError, OSError):
             if not commands:
                 raise
-            findings = judged.findings
     judged = replace(judged, findings=findings, errors=(*judged.errors, *session.errors))
-    return Execution(judged, tuple(session.remarks), tuple(session.outputs))
-
-
-@contextmanager
-def _ended_in_order() -> Iterator[None]:
-    """While commands run, being told to end is an exception: their processes and files go first."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def end(number: int, frame: object) -> None:
-        raise SystemExit(128 + number)
-
-    before = {number: signal.signal(number, end) for number in ENDING}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-def _program(notebook: Notebook, folder: Path, path: str) -> Source:
-    """The cells of a notebook as one program, in a file that can be run."""
-    number = len(list(folder.iterdir()))
-    location = folder / f"{Path(path).stem}-{number}.py"
-    location.write_text(notebook.source.text, "utf-8")
-    return Source(location, {cell.number: cell.first_line for cell in notebook.cells})
+    return Execution(judged, tuple(session.remarks), tuple(session.outputs), told.number)
 
 
 @dataclass(slots=True)
@@ -130,6 +109,7 @@ class _Session:
     marking: Marking
     request: Request
     temporary: Path
+    told: Told
     answers: Answers = field(default_factory=Answers)
     remarks: list[str] = field(default_factory=list)
     errors: list[FileError] = field(default_factory=list)
@@ -140,7 +120,21 @@ class _Session:
 
     def run(self, command: Command) -> str:
         """Runs one command; what kept it from its end, or nothing."""
+        if self.told.number:
+            return INTERRUPTED
         self.request.announce(command.shown)
+        if command.said:
+            self.remarks.append(f"`{command.shown}`: {command.said}")
+        try:
+            return self._judged(command)
+        except OSError as error:
+            if error.errno not in FULL:
+                raise
+            trouble = f"{self.temporary.parent}: {error.strerror}: set TMPDIR to a folder with room for its records"
+            self._fail(command.shown, trouble)
+            return trouble
+
+    def _judged(self, command: Command) -> str:
         wanted = self.request.choices.backend
         done = self._run(command, wanted)
         if done.ended.status in CRASHES and "virtual" in done.answers.backends and wanted == "auto":
@@ -148,8 +142,7 @@ class _Session:
             done = self._run(command, "sentinel")
         self.answers.read(done.records)
         self.outputs.append((done.printed.read_bytes() if done.printed else b"", done.ended.status))
-        raised = done.answers.crashed
-        trouble = done.ended.trouble or (f"the program raised {raised}" if raised else "")
+        trouble = done.ended.trouble or done.answers.crashed
         if not trouble and done.ended.status:
             trouble = f"it ended with status {done.ended.status}"
         if self.request.verbose:
@@ -180,11 +173,11 @@ class _Session:
 
     def _run(self, command: Command, backend: str) -> _Run:
         self.number += 1
-        records = self.temporary / f"run-{self.number}"
-        records.mkdir()
+        records = records_folder(self.temporary)
         plan, log = self.temporary / f"plan-{self.number}.json", self.temporary / f"log-{self.number}.txt"
         marking = self.marking
-        write_plan(Plan(marking.files, marking.digests, str(records), str(cache_folder()), backend), str(plan))
+        told = Plan(marking.files, marking.digests, str(records), str(cache_folder()), backend, cells=marking.cells)
+        write_plan(told, str(plan))
         total = len({number for _, number in marking.of_finding.values()})
         environment = {**command.environment}
         if self.request.choices.plugin:
@@ -198,11 +191,12 @@ class _Session:
             folder=self.request.folder,
             timeout=self.request.choices.timeout,
             tick=lambda: self.request.progress(command.shown, self._decided(records), total),
+            told=self.told,
         )
         answers = Answers()
         answers.read(records)
         for left in records.glob("stderr-*"):
-            with log.open("ab") as file, left.open("rb") as kept:
+            with suppress(OSError), log.open("ab") as file, left.open("rb") as kept:
                 shutil.copyfileobj(kept, file)
         return _Run(ended, answers, log, records, printed)
 

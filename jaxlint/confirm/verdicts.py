@@ -29,7 +29,7 @@ def verdict(index: int, finding: Finding, marking: Marking, answers: Answers, tr
         )
     if path in answers.troubles:
         return Verdict(Status.UNDECIDED, message=f"the file was not watched: {answers.troubles[path]}")
-    if path in answers.loaded and number not in answers.loaded[path]:
+    if number in answers.unmarked and number not in answers.loaded[path]:
         return Verdict(Status.UNDECIDED, message="this place could not be marked")
     if trouble:
         return Verdict(Status.UNDECIDED, message=f"not reached before the end: {trouble}")

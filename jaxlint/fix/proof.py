@@ -230,9 +230,13 @@ def same(first: Outputs, again: Outputs, other: Outputs) -> bool:
     return True
 
 
-def _skeleton(line: bytes) -> bytes:
-    """A line without its numbers and the rules that are as long as it needs."""
-    return re.sub(rb"[\d.]+|=+|-+", b"#", line)
+# Addresses, numbers with the unit of a time, and the rules that are as long as a line needs.
+_VARYING = re.compile("0x[0-9a-f]+|[0-9.]+(?:e[+-]?[0-9]+)?(?: ?[num\xb5\u03bc]?s\\b)?|=+|-+")
+
+
+def _skeleton(line: bytes) -> str:
+    """A line without what differs from run to run."""
+    return _VARYING.sub("#", line.decode("utf-8", "surrogateescape"))
 
 
 @contextmanager

@@ -5,7 +5,7 @@ and that name be given to compiled calls and to nothing else.
 """
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from jaxlint.findings import Fix
 from jaxlint.fixes.edits import edit
@@ -48,9 +48,9 @@ def hoisted(operands: Sequence[Place], naming: Naming, syntax: Syntax) -> Fix | 
     return Fix(HOISTED.format(f"{naming.text}({node.id})"), True, edits)
 
 
-def free_name(name: str, syntax: Syntax) -> str:
-    """The name, or it with underscores behind it if it occurs already."""
-    taken = syntax.names()
+def free_name(name: str, syntax: Syntax, others: Iterable[str] = ()) -> str:
+    """The name, or it with underscores behind it if it occurs already, in the file or among others."""
+    taken = {*syntax.names(), *others}
     while name in taken:
         name += "_"
     return name

@@ -6,6 +6,7 @@ import libcst as cst
 
 from jaxlint.interp.engine import ClassRecord, Frame
 from jaxlint.interp.heap import ANY, INSTANCES, KEYS
+from jaxlint.interp.literals import string_of
 from jaxlint.interp.program import FunctionInfo, Module, Parameter
 from jaxlint.interp.values import (
     NONE,
@@ -74,7 +75,7 @@ def _meaning(frame: Frame, node: cst.BaseExpression, at: cst.BaseExpression | No
     """What an annotation says. `at` is the string that holds it, which has a place in the module where it has none."""
     if isinstance(node, cst.SimpleString):
         try:
-            parsed = cst.parse_expression(str(node.evaluated_value))
+            parsed = cst.parse_expression(str(string_of(node)))
         except (cst.ParserSyntaxError, ValueError, RecursionError):
             return UNKNOWN
         return _meaning(frame, parsed, at or node)

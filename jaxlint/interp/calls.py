@@ -24,7 +24,7 @@ from jaxlint.interp.heap import PARAMETERS, RESULT
 from jaxlint.interp.heat import Pace
 from jaxlint.interp.library import call_library, returned
 from jaxlint.interp.program import FunctionInfo
-from jaxlint.interp.states import Activation, State
+from jaxlint.interp.states import Activation, GaveUp, State
 from jaxlint.interp.values import (
     NONE,
     NOTHING,
@@ -313,6 +313,11 @@ def _run_body(engine: Engine, frame: Frame, info: FunctionInfo, bound: dict[str,
     before = activation.outcome
     try:
         _attempts(engine, frame, info, bound)
+    except GaveUp:
+        raise
+    except Exception as error:  # noqa: BLE001  # one function's trouble must not hide what its callers do
+        engine.give_up(info.module, info.node, info.name, error)
+        activation.result = join(activation.result, UNKNOWN)
     finally:
         engine.heap.reads = outer_reads
         activation.running = False

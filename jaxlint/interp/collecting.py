@@ -10,7 +10,7 @@ from jaxlint.interp import uses
 from jaxlint.interp.engine import Engine
 from jaxlint.interp.heat import Pace, cooler, spread
 from jaxlint.interp.ledger import Used
-from jaxlint.interp.states import RawSite
+from jaxlint.interp.states import GivenUp, RawSite
 from jaxlint.interp.values import Origin, Place
 from jaxlint.sites import Confidence, Heat, Note, Operand, Operation, Site, Span
 
@@ -71,7 +71,12 @@ def sites(engine: Engine, positions: Positions) -> Iterable[Site]:
     for path, nodes in wanted.items():
         module = engine.project.at(path)
         assert module is not None
-        spans.update(_placed(positions, module.tree, list(nodes.values())))
+        try:
+            spans.update(_placed(positions, module.tree, list(nodes.values())))
+        except RecursionError:
+            # What has no place is not reported.
+            reason = "nested too deeply for this Python"
+            engine.given_up[path, 0, "<module>"] = GivenUp(path, 0, "<module>", reason)
     for site, pace in chosen.values():
         if site.module.path in pinned and not site.operation.value.startswith("guard") and not site.traced:
             continue
@@ -207,7 +212,8 @@ def _site(engine: Engine, raw: RawSite, heat: Heat, spans: Spans, flow: Flow) ->
         notes.append(Note(used.path, at[0], at[1], message, after=True))
     return Site(
         Span(raw.module.path, *span), raw.operation, raw.callee, operands, heat, raw.traced, raw.confidence,
-        tuple(note for note in notes if note is not None), raw.detail, None if used is None else used.use.word,
+        tuple(dict.fromkeys(note for note in notes if note is not None)), raw.detail,
+        None if used is None else used.use.word,
     )  # fmt: skip
 
 

@@ -7,6 +7,7 @@ import libcst as cst
 from jaxlint.interp.engine import Argument, ClassRecord, Frame
 from jaxlint.interp.heap import DEFINED
 from jaxlint.interp.heat import Pace
+from jaxlint.interp.literals import string_of
 from jaxlint.interp.program import walk
 from jaxlint.interp.values import (
     Class,
@@ -188,7 +189,7 @@ def _last_name(node: cst.BaseExpression) -> str:
 def _strings(node: cst.BaseExpression) -> set[str]:
     if not isinstance(node, cst.List | cst.Tuple):
         return set()
-    return {str(e.value.evaluated_value) for e in node.elements if isinstance(e.value, cst.SimpleString)}
+    return {str(string_of(e.value)) for e in node.elements if isinstance(e.value, cst.SimpleString)}
 
 
 def _annotated(node: cst.ClassDef) -> Iterator[tuple[str, cst.AnnAssign]]:

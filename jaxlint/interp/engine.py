@@ -261,7 +261,7 @@ class Engine:
         self.fetched_at: dict[Token, tuple[Frame, cst.CSTNode]] = {}
         self.memoised: set[Place] = set()
         self.managers: dict[Place, tuple[Guard, ...]] = {}
-        self.given_up: list[GivenUp] = []
+        self.given_up: dict[tuple[str, int, str], GivenUp] = {}
         self.making = 0  # the depth of calls up to which a decorator or a constructor is at work
         self.unresolved: dict[str, set[tuple[int, Pace]]] = {}
         self.too_deep: dict[str, tuple[Module, cst.CSTNode, str]] = {}
@@ -279,6 +279,17 @@ class Engine:
     execute: Callable[[Frame, cst.CSTNode], None]
     truth: Callable[[Frame, cst.CSTNode, Value], bool | None]
     make_record: Callable[[Frame, cst.CSTNode, tuple[str, ...]], Value]
+
+    def give_up(self, module: Module, node: cst.CSTNode, name: str, error: Exception) -> None:
+        """A function, or a module's body, is not analysed to its end; the first reason stands."""
+        line = module.line_of(node)
+        if isinstance(error, GaveUp | RecursionError):
+            reason = "too much to follow"
+        elif isinstance(error, MemoryError):
+            reason = "too large for the memory of this process"
+        else:
+            reason = f"jaxlint failed ({type(error).__name__}: {error}); please report this"
+        self.given_up.setdefault((module.path, line, name), GivenUp(module.path, line, name, reason))
 
     def evaluate(self, frame: Frame, node: cst.CSTNode) -> Value:
         """The value of an expression in the frame's present state."""

@@ -8,6 +8,7 @@ from jaxlint.interp import effects, uses
 from jaxlint.interp.engine import Argument, Frame, expression
 from jaxlint.interp.heap import ANY, KEYS, field_names, read
 from jaxlint.interp.heat import Gate
+from jaxlint.interp.literals import string_of
 from jaxlint.interp.program import path_of
 from jaxlint.interp.scopes import assign_name, read_name
 from jaxlint.interp.values import (
@@ -39,12 +40,7 @@ def _number(frame: Frame, node: cst.CSTNode) -> Value:
 @expression(cst.SimpleString)
 def _string(frame: Frame, node: cst.CSTNode) -> Value:
     assert isinstance(node, cst.SimpleString)
-    if len(node.value) > 200:
-        return constant("")
-    try:
-        return constant(node.evaluated_value)
-    except (ValueError, SyntaxError):
-        return constant("")
+    return constant(string_of(node) if len(node.value) <= 200 else "")
 
 
 @expression(cst.ConcatenatedString)

@@ -7,6 +7,7 @@ import libcst as cst
 
 from jaxlint.interp.engine import Frame
 from jaxlint.interp.heat import Gate
+from jaxlint.interp.literals import string_of
 from jaxlint.interp.program import path_of, walk
 from jaxlint.interp.values import Value
 
@@ -66,7 +67,7 @@ def gated(frame: Frame, node: cst.BaseExpression | None, value: Value) -> Value:
 
 def _setting(key: cst.BaseExpression) -> Gate:
     """A setting looked up by name: ``config["debug"]``."""
-    text = key.evaluated_value if isinstance(key, cst.SimpleString) else ""
+    text = string_of(key) if isinstance(key, cst.SimpleString) else ""
     return Gate.PASSED if isinstance(text, str) and _RARE_NAME.search(text) else Gate.NONE
 
 

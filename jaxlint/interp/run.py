@@ -44,7 +44,7 @@ from jaxlint.interp.heap import DEFINED, Spot
 from jaxlint.interp.models import Models
 from jaxlint.interp.program import FunctionInfo, Loader, Module, Project
 from jaxlint.interp.states import Activation, GaveUp, GivenUp, State
-from jaxlint.interp.values import Function, Place, of
+from jaxlint.interp.values import Function, of
 from jaxlint.sites import Operation, Site
 
 PARTS = (
@@ -89,24 +89,23 @@ def analyse(
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(max(limit, 20_000))
     try:
-        given_up = _passes(engine, roots)
+        _passes(engine, roots)
     finally:
         sys.setrecursionlimit(limit)
     _unentered_guards(engine)
-    modules = {(g.path, g.name): g for g in engine.given_up}
+    found = tuple(sites(engine, positions))
     deep = [
         GivenUp(path, module.line_of(node), name, f"the call lies more than {MAX_DEPTH} calls deep")
         for path, (module, node, name) in engine.too_deep.items()
     ]
-    return Analysis(tuple(sites(engine, positions)), (*given_up, *modules.values(), *deep))
+    return Analysis(found, (*engine.given_up.values(), *deep))
 
 
-def _passes(engine: Engine, roots: Sequence[str]) -> list[GivenUp]:
-    given_up: dict[Place, GivenUp] = {}
+def _passes(engine: Engine, roots: Sequence[str]) -> None:
     modules = [m for path in roots if (m := engine.project.at(path)) is not None]
     for number in range(MAX_PASSES):
         stale = _stale(engine)
-        _renew(engine, stale, given_up)
+        _renew(engine, stale)
         for module in modules:
             _run_module(engine, module)
         called = {name for m in modules for name in m.called_names}
@@ -115,10 +114,9 @@ def _passes(engine: Engine, roots: Sequence[str]) -> list[GivenUp]:
             for module in modules:
                 for info in _unreached(engine, module):
                     if info.name not in spared:
-                        _enter(engine, info, given_up)
+                        _enter(engine, info)
         if number and not stale and len(engine.entered) == entered:
             break
-    return list(given_up.values())
 
 
 def _unreached(engine: Engine, module: Module) -> Iterator[FunctionInfo]:
@@ -146,7 +144,7 @@ def _stale(engine: Engine) -> list[Activation]:
     return stale
 
 
-def _renew(engine: Engine, stale: Sequence[Activation], given_up: dict[Place, GivenUp]) -> None:
+def _renew(engine: Engine, stale: Sequence[Activation]) -> None:
     """Run them again, but those that another ran meanwhile: whoever depends on what they return is stale next time."""
     for activation in stale:
         if activation.finished:
@@ -159,7 +157,7 @@ def _renew(engine: Engine, stale: Sequence[Activation], given_up: dict[Place, Gi
             run_again(engine, activation)
         except Exception as error:  # noqa: BLE001  # one function's trouble must not hide the findings of all others
             info = activation.info
-            given_up.setdefault(info.place, _given_up(info.module, info.node, info.name, error))
+            engine.give_up(info.module, info.node, info.name, error)
             _stop_running(engine)
 
 
@@ -179,13 +177,15 @@ def _run_module(engine: Engine, module: Module) -> Activation:
     saved, engine.steps = engine.steps, 0
     activation.reads.clear()
     outer_reads, engine.heap.reads = engine.heap.reads, activation.reads
-    try:
-        for node in module.tree.body:
-            frame.state.alive = True
+    for node in module.tree.body:
+        frame.state.alive = True
+        try:
             flow.execute(frame, node)
-    except Exception as error:  # noqa: BLE001  # likewise for a module's body
-        engine.given_up.append(_given_up(module, node, "<module>", error))
-        _stop_running(engine)
+        except Exception as error:  # noqa: BLE001  # likewise for a module's body
+            engine.give_up(module, node, "<module>", error)
+            _stop_running(engine)
+            if isinstance(error, GaveUp):
+                break
     engine.settle(frame.scope, {k: v for k, v in frame.state.names.items() if "." not in k})
     engine.steps = saved
     engine.heap.reads = outer_reads
@@ -205,7 +205,7 @@ def _frame(engine: Engine, activation: Activation, mode: Mode) -> Frame:
     )
 
 
-def _enter(engine: Engine, info: FunctionInfo, given_up: dict[Place, GivenUp]) -> None:
+def _enter(engine: Engine, info: FunctionInfo) -> None:
     """Run a function that nothing has called yet, as somebody outside of the project may."""
     known = len(engine.activations)
     module = info.module
@@ -220,18 +220,11 @@ def _enter(engine: Engine, info: FunctionInfo, given_up: dict[Place, GivenUp]) -
         for function in _closures(engine, info):
             _enter_function(frame, info, function)
     except Exception as error:  # noqa: BLE001  # one function's trouble must not hide the findings of all others
-        given_up.setdefault(info.place, _given_up(module, info.node, info.name, error))
+        engine.give_up(module, info.node, info.name, error)
         _stop_running(engine)
     engine.heap.reads = outer
     for activation in engine.activations[known:]:
         activation.entered = activation.info is info
-
-
-def _given_up(module: Module, node: cst.CSTNode, name: str, error: Exception) -> GivenUp:
-    line = module.line_of(node)
-    if isinstance(error, GaveUp | RecursionError):
-        return GivenUp(module.path, line, name, "too much to follow")
-    return GivenUp(module.path, line, name, f"jaxlint failed ({type(error).__name__}: {error}); please report this")
 
 
 def _stop_running(engine: Engine) -> None:

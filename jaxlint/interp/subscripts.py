@@ -98,8 +98,9 @@ def _item(frame: Frame, node: cst.CSTNode, obj: Object, index: Value, at: cst.CS
         if known is None and index.const and isinstance(index.const[0], str):
             known = read(heap, obj, index.const[0])
         fields = engine.classes[below.cls].fields
-        if known is None and index.const and isinstance(index.const[0], int) and index.const[0] < len(fields):
-            known = read(heap, obj, fields[index.const[0]][0])
+        if known is None and index.const and isinstance(index.const[0], int):
+            at_index = fields[index.const[0] :][:1] if index.const[0] >= -len(fields) else ()
+            known = read(heap, obj, at_index[0][0]) if at_index else None
         return UNKNOWN if known is None else known
     if isinstance(below, Library | Class):
         return of(obj)  # a generic: dict[str, int], Float[Array, "n"]

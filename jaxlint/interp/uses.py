@@ -86,26 +86,32 @@ def enter(
 
 
 def sources_in(frame: Frame, value: Value, depth: int = MAX_DEPTH) -> Sources:
-    """The fetches whose data a value holds, itself or in its containers (but not in the fields of instances)."""
+    """The fetches whose data a value holds, itself or in its containers (but not in the fields of instances). Each
+    container is looked into once, however many ways lead to it."""
     found = value.sources
-    if not depth:
-        return found
-    for obj in value.objects:
-        if isinstance(obj, Moved):
-            if not obj.kind & HOST:
-                continue
-            obj = obj.base
-        parts: Iterable[Value] = ()
-        if isinstance(obj, Tuple):
-            parts = obj.items
-        elif isinstance(obj, Stream):
-            parts = (obj.element,)
-        elif isinstance(obj, ListOf | Mapping):
-            parts = frame.engine.heap.seen(obj)
-        for held in parts:
-            if held.objects or held.sources:
-                found |= sources_in(frame, held, depth - 1)
+    met: set[Object] = set()
+    level = [value]
+    for _ in range(depth):
+        objects = {obj for held in level for obj in held.objects} - met
+        if not objects:
+            break
+        met |= objects
+        level = [held for obj in objects for held in _parts(frame, obj) if held.objects or held.sources]
+        found = found.union(*(held.sources for held in level))
     return found
+
+
+def _parts(frame: Frame, obj: Object) -> Iterable[Value]:
+    """What a container on the host holds."""
+    if isinstance(obj, Moved):
+        if not obj.kind & HOST:
+            return ()
+        obj = obj.base
+    if isinstance(obj, Tuple):
+        return obj.items
+    if isinstance(obj, Stream):
+        return (obj.element,)
+    return frame.engine.heap.seen(obj) if isinstance(obj, ListOf | Mapping) else ()
 
 
 def read(frame: Frame, node: cst.CSTNode, operation: Operation, callee: str | None, sources: Sources) -> None:

@@ -71,7 +71,8 @@ def _escaped(character: str) -> str:
 
 def place(path: str, line: int | None, column: int | None, cell: int | None = None) -> str:
     """``path:line:column`` as editors and people click on it; the cell stands before the line of a notebook."""
-    parts = [escape(path)]
+    # A line that begins so is a command to the machine that runs it, if it runs for GitHub or Azure.
+    parts = [f"./{escape(path)}" if path.startswith(("::", "##")) else escape(path)]
     if cell is not None:
         parts.append(f"cell {cell}")
     if line is not None:

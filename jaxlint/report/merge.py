@@ -42,7 +42,7 @@ def merge(texts: Mapping[str, str]) -> Merged:
 def _document(name: str, text: str) -> Document:
     try:
         document = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UserError(f"{name}: no JSON: {error}") from None
     if not isinstance(document, dict):
         raise UserError(f"{name}: no report of jaxlint in the format json or sarif")

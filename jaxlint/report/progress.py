@@ -3,6 +3,8 @@
 import time
 from typing import TextIO
 
+from jaxlint.report.context import escape
+
 SPINNER = "|/-\\"
 
 
@@ -21,7 +23,7 @@ class Progress:
         self.turns += 1
         spent = int(time.monotonic() - self.begun)
         line = f"{SPINNER[self.turns % len(SPINNER)]} {decided}/{total} places decided, {spent} s, running {command}"
-        self.stream.write(f"\r\x1b[2K{line[:118]}")
+        self.stream.write(f"\r\x1b[2K{escape(line)[:118]}")
         self.stream.flush()
 
     def end(self) -> None:

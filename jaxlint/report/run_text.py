@@ -127,13 +127,13 @@ def _static(run: Run) -> list[str]:
     lines = []
     if run.missed:
         places = [f"{escape(t.path)}:{t.line}" for t in (run.transfers[index] for index in run.missed)]
-        lines += ["", f"missed by the static pass ({len(places)}): {_listed(places)}"]
+        lines += ["", _counted_list("missed by the static pass", places)]
     quiet = [f"{escape(t.path)}:{t.line}" for t in run.transfers if t.silenced]
     if quiet:
-        lines += ["", f"silenced by a comment or the configuration ({len(quiet)}): {_listed(quiet)}"]
+        lines += ["", _counted_list("silenced by a comment or the configuration", quiet)]
     if run.unreached:
         places = [f"{row.code} {escape(row.path)}:{row.line}" for row in run.unreached]
-        lines += ["", f"found by the static pass, never seen to transfer ({len(places)}): {_listed(places)}"]
+        lines += ["", _counted_list("found by the static pass, never seen to transfer", places)]
     return lines
 
 
@@ -143,6 +143,11 @@ def _refused(run: Run) -> list[str]:
         f"{row.direction.replace('_', ' ')}: {escape(row.what)}"
         for row in run.refused
     ]
+
+
+def _counted_list(what: str, places: Sequence[str]) -> str:
+    """Lines of the program: one that transfers in both directions counts once."""
+    return f"{what} ({len({*places})}): {_listed(places)}"
 
 
 def _listed(places: Sequence[str], most: int = 8) -> str:

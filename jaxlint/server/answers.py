@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from lsprotocol import types
@@ -13,6 +13,7 @@ from jaxlint.report.context import Severity, heat_word, severity
 from jaxlint.rulebook import Rule
 from jaxlint.server.places import Places
 from jaxlint.server.projects import Checked
+from jaxlint.source.text import SourceText
 
 SOURCE = "jaxlint"
 SEVERITIES = {
@@ -26,17 +27,24 @@ _TOML = re.compile(r"```toml\n.*?```\n+", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A checked document as the client knows it: its name, its way to count, and the names of other files."""
+    """A checked document as the client knows it: its name, its way to count, and the names of other files. Of a cell,
+    `cells` has the names and texts of all cells of its notebook, by number."""
 
     uri: str
     encoding: str
     checked: Checked
     rules: Mapping[str, Rule]
     name_of: Callable[[Path], str]
+    cells: Mapping[int | None, tuple[str, SourceText]] = field(default_factory=dict)
 
     @property
     def places(self) -> Places:
         return Places(self.checked.source, self.encoding)
+
+    def cell(self, number: int | None) -> tuple[str, Places]:
+        """The name of a cell of the same notebook and the places in it; without a number, of the document itself."""
+        uri, source = self.cells.get(number, (self.uri, self.checked.source))
+        return uri, Places(source, self.encoding)
 
 
 def diagnostics(document: Document) -> list[types.Diagnostic]:
@@ -75,7 +83,7 @@ def _related(document: Document, finding: Finding) -> Iterator[types.DiagnosticR
     checked = document.checked
     for note in finding.notes:
         if note.path == checked.source.path:
-            uri, places = document.uri, document.places
+            uri, places = document.cell(note.cell)
         elif note.path in checked.sources:
             location, source = checked.sources[note.path]
             uri, places = document.name_of(location), Places(source, document.encoding)
@@ -131,16 +139,17 @@ def actions(document: Document, wanted: types.Range) -> list[types.CodeAction]:
 
 
 def _action(document: Document, finding: Finding, title: str, fix: Fix) -> types.CodeAction:
-    changes = [
-        types.TextEdit(document.places.range(edit.line, edit.column, edit.end_line, edit.end_column), edit.text)
-        for edit in fix.edits
-    ]
+    changes: dict[str, list[types.TextEdit]] = {}
+    for edit in fix.edits:
+        uri, places = document.cell(edit.cell)
+        where = places.range(edit.line, edit.column, edit.end_line, edit.end_column)
+        changes.setdefault(uri, []).append(types.TextEdit(where, edit.text))
     return types.CodeAction(
         title=f"jaxlint: {title}",
         kind=types.CodeActionKind.QuickFix,
         diagnostics=[_diagnostic(document, finding)],
         is_preferred=fix.safe or None,
-        edit=types.WorkspaceEdit(changes={document.uri: changes}),
+        edit=types.WorkspaceEdit(changes=changes),
     )
 
 

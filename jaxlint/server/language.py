@@ -1,14 +1,18 @@
 """The language server's messages, each handed to the session. Speaks over standard input and output."""
 
 import asyncio
+from collections.abc import Iterable
 
 from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 
 from jaxlint import __version__
 from jaxlint.server import answers
+from jaxlint.server.opened import adopt
 from jaxlint.server.session import Session
 
+# All with cells of Python, from whatever program.
+NOTEBOOKS = types.NotebookDocumentFilterWithCells(cells=[types.NotebookCellLanguage("python")])
 WATCHED = ("**/*.py", "**/*.pyi", "**/pyproject.toml", "**/jaxlint.toml", "**/.gitignore")
 
 
@@ -20,13 +24,25 @@ def serve() -> None:
 def make_server() -> LanguageServer:
     """A server with all its answers."""
     # Clients send whole texts: pygls takes other characters for line ends than the protocol does.
-    server = LanguageServer("jaxlint", __version__, text_document_sync_kind=types.TextDocumentSyncKind.Full)
+    server = LanguageServer(
+        "jaxlint",
+        __version__,
+        text_document_sync_kind=types.TextDocumentSyncKind.Full,
+        notebook_document_sync=types.NotebookDocumentSyncOptions([NOTEBOOKS], save=True),
+    )
     session = Session(server)
-    tasks: list[asyncio.Task[None]] = []
+    tasks: set[asyncio.Task[None]] = set()
+
+    def ask(uri: str, opened: Iterable[types.TextDocumentItem]) -> None:
+        """A notebook changed. Called before the next message is read, which may be about the cells just opened."""
+        adopt(server.workspace, opened)
+        task = asyncio.create_task(session.ask(uri))
+        tasks.add(task)
+        task.add_done_callback(tasks.discard)
 
     @server.feature(types.INITIALIZED)
     async def initialized(_: types.InitializedParams) -> None:
-        tasks.append(asyncio.create_task(session.work()))
+        tasks.add(asyncio.create_task(session.work()))
         workspace = server.client_capabilities.workspace
         watching = workspace.did_change_watched_files if workspace else None
         if watching is not None and watching.dynamic_registration:
@@ -52,6 +68,23 @@ def make_server() -> LanguageServer:
     @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
     async def closed(params: types.DidCloseTextDocumentParams) -> None:
         await session.close(params.text_document.uri)
+
+    @server.feature(types.NOTEBOOK_DOCUMENT_DID_OPEN)
+    def notebook_opened(params: types.DidOpenNotebookDocumentParams) -> None:
+        ask(params.notebook_document.uri, params.cell_text_documents)
+
+    @server.feature(types.NOTEBOOK_DOCUMENT_DID_CHANGE)
+    def notebook_changed(params: types.DidChangeNotebookDocumentParams) -> None:
+        structure = params.change.cells.structure if params.change.cells else None
+        ask(params.notebook_document.uri, (structure.did_open if structure else None) or ())
+
+    @server.feature(types.NOTEBOOK_DOCUMENT_DID_SAVE)
+    async def notebook_saved(params: types.DidSaveNotebookDocumentParams) -> None:
+        await session.ask_all(files_changed=True, first=params.notebook_document.uri)
+
+    @server.feature(types.NOTEBOOK_DOCUMENT_DID_CLOSE)
+    async def notebook_closed(params: types.DidCloseNotebookDocumentParams) -> None:
+        await session.close(params.notebook_document.uri)
 
     @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
     async def files_changed(_: types.DidChangeWatchedFilesParams) -> None:

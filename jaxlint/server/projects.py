@@ -44,11 +44,18 @@ class Projects:
 
     def check(self, location: Path, texts: Mapping[Path, str]) -> Checked:
         """Checks a document by its text; `texts` are those of all that are open, by absolute path without links."""
+        return self._check(location, texts[location], {}, texts)
+
+    def check_notebook(self, location: Path, data: bytes, texts: Mapping[Path, str]) -> Checked:
+        """Checks a notebook by the bytes of its file, among the documents that are open."""
+        return self._check(location, "", {location: data}, texts)
+
+    def _check(self, location: Path, text: str, given: Mapping[Path, bytes], texts: Mapping[Path, str]) -> Checked:
         root = project_folder(location)
         file = SourceFile(shown_path(location, root), location)
-        source = SourceText(file.path, texts[location])
-        shown = {shown_path(path, root): text for path, text in texts.items()}
-        inputs = Inputs(texts=shown, trees=self._trees)
+        source = SourceText(file.path, text)
+        shown = {shown_path(path, root): known for path, known in texts.items()}
+        inputs = Inputs({shown_path(path, root): data for path, data in given.items()}, texts=shown, trees=self._trees)
         try:
             settings = replace(
                 choices.resolve(Flags(), names_of(self.rules.values()), location.parent), force_exclude=True

@@ -6,21 +6,23 @@ checked. What is wrong with jaxlint itself is logged, and the next keystroke is 
 
 import asyncio
 import traceback
+from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
 from lsprotocol import types
 from pygls.lsp.server import LanguageServer
-from pygls.uris import to_fs_path
 
 from jaxlint.server.answers import Document, diagnostics
+from jaxlint.server.opened import Opened, Part, Target, key
+from jaxlint.server.parts import documents
 from jaxlint.server.projects import Projects
 from jaxlint.source.stack import on_a_deep_stack
 
 # Seconds between a keystroke and the check: keys that come as fast as this (a paste, a held key) are one change.
 DELAY = 0.01
-SUFFIXES = (".py", ".pyi")
+Answer = tuple[Part, Document, list[types.Diagnostic]]
 
 
 class Session:
@@ -29,7 +31,9 @@ class Session:
     def __init__(self, server: LanguageServer) -> None:
         self._server = server
         self._projects = Projects()
-        self._documents: dict[str, Document] = {}
+        # By the name of each text, and of what is checked as one the texts in which something may be shown.
+        self._documents: dict[str, tuple[str, Document]] = {}
+        self._shown: dict[str, list[str]] = {}
         # In the order in which they were asked for; the last one is checked first.
         self._waiting: dict[str, None] = {}
         self._checking: str | None = None
@@ -40,32 +44,30 @@ class Session:
     async def ask(self, *uris: str) -> None:
         """Documents are to be checked."""
         async with self._changed:
-            for uri in uris:
-                self._waiting.pop(uri, None)
-                self._waiting[uri] = None
+            for name in map(self._opened().owner, uris):
+                self._waiting.pop(name, None)
+                self._waiting[name] = None
             self._changed.notify_all()
 
     async def ask_all(self, *, files_changed: bool = False, first: str = "") -> None:
         """Every open document is to be checked, because what they import may have changed."""
         if files_changed:
             self._projects.files_changed()
-        uris = [uri for uri in self._server.workspace.text_documents if uri != first]
-        await self.ask(*uris, *([first] if first else ()))
+        await self.ask(*self._opened().names(), *([first] if first else ()))
 
     async def close(self, uri: str) -> None:
-        """A document is open no longer: nothing is shown of it."""
-        self._documents.pop(uri, None)
-        self._waiting.pop(uri, None)
-        self._publish(uri, [], None)
+        """A document or a notebook is open no longer: nothing is shown of it."""
+        self._waiting.pop(key(uri), None)
+        self._forget(self._shown.pop(key(uri), [uri]))
         await self.ask_all()
 
     async def document(self, uri: str) -> Document | None:
         """A document by its present text, as soon as that is checked; None for one that is not checked."""
         async with self._changed:
-            await self._changed.wait_for(lambda: uri not in self._waiting and uri != self._checking)
-        found, now = self._documents.get(uri), self._server.workspace.text_documents.get(uri)
+            await self._changed.wait_for(lambda: self._opened().owner(uri) not in {*self._waiting, self._checking})
+        found, now = self._documents.get(key(uri)), self._opened().documents.get(key(uri))
         # Where a check failed, what is known is about an older text, and an edit made of it would spoil this one.
-        return found if found and now and found.checked.source.text == now.source else None
+        return found[1] if found and now and found[0] == now.source else None
 
     async def work(self) -> None:
         """Checks what waits, for ever."""
@@ -85,37 +87,48 @@ class Session:
                 self._checking = None
                 self._changed.notify_all()
 
-    async def _check(self, uri: str) -> None:
-        open_now = self._server.workspace.text_documents
-        if uri not in open_now or _location(uri, open_now[uri].language_id) is None:
+    async def _check(self, name: str) -> None:
+        opened = self._opened()
+        target = opened.target(name)
+        if target is None:
             return
-        version = open_now[uri].version
-        texts = {
-            uri: (location, document.source)
-            for uri, document in open_now.items()
-            if (location := _location(uri, document.language_id)) is not None
-        }
-        document, found = await asyncio.get_running_loop().run_in_executor(
-            self._pool, partial(on_a_deep_stack, partial(self._answer, uri, texts))
+        found = await asyncio.get_running_loop().run_in_executor(
+            self._pool, partial(on_a_deep_stack, partial(self._answer, target, opened.texts()))
         )
-        if uri in self._waiting or uri not in self._server.workspace.text_documents:
+        if name in self._waiting or self._opened().target(name) != target:
             return
-        self._documents[uri] = document
-        self._complain(document.checked.complaint)
-        self._publish(uri, found, version)
+        before, self._shown[name] = self._shown.get(name, []), [part.uri for part, _, _ in found]
+        self._forget([uri for uri in before if uri not in self._shown[name]])
+        for part, document, shown in found:
+            self._documents[key(part.uri)] = part.text, document
+            self._complain(document.checked.complaint)
+            self._publish(part.uri, shown, part.version)
 
-    def _answer(self, uri: str, texts: dict[str, tuple[Path, str]]) -> tuple[Document, list[types.Diagnostic]]:
-        """What is found in a document; runs in the thread."""
-        checked = self._projects.check(texts[uri][0], dict(texts.values()))
-        names = {location: name for name, (location, _) in texts.items()}
+    def _answer(self, target: Target, texts: Mapping[Path, Part]) -> list[Answer]:
+        """What is found in a document, or in each cell of a notebook; runs in the thread."""
+        known = {location: part.text for location, part in texts.items()}
+        if target.notebook is None:
+            checked = self._projects.check(target.location, known)
+        else:
+            checked = self._projects.check_notebook(target.location, target.notebook, known)
+        encoding = self._server.workspace.position_encoding
         document = Document(
-            uri,
-            str(getattr(self._server.workspace.position_encoding, "value", self._server.workspace.position_encoding)),
+            target.parts[0].uri if target.parts else "",
+            str(getattr(encoding, "value", encoding)),
             checked,
             self._projects.rules,
-            lambda location: names.get(location) or location.as_uri(),
+            lambda location: texts[location].uri if location in texts else location.as_uri(),
         )
-        return document, diagnostics(document)
+        return [(part, each, diagnostics(each)) for part, each in documents(document, target.parts)]
+
+    def _opened(self) -> Opened:
+        return Opened(self._server.workspace)
+
+    def _forget(self, uris: Iterable[str]) -> None:
+        """Nothing is shown any longer of these."""
+        for uri in uris:
+            self._documents.pop(key(uri), None)
+            self._publish(uri, [], None)
 
     def _publish(self, uri: str, found: list[types.Diagnostic], version: int | None) -> None:
         self._server.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, found, version))
@@ -128,11 +141,3 @@ class Session:
 
     def _log(self, text: str) -> None:
         self._server.window_log_message(types.LogMessageParams(types.MessageType.Error, text))
-
-
-def _location(uri: str, language: str | None) -> Path | None:
-    """Where a document lies, by a path without links; None for what is no Python file of this machine."""
-    path = to_fs_path(uri) if uri.startswith("file:") else None
-    if path is None or not (path.endswith(SUFFIXES) or (language == "python" and not path.endswith(".ipynb"))):
-        return None
-    return Path(path).resolve()

@@ -13,8 +13,10 @@ from contextlib import contextmanager
 from functools import partial
 
 import libcst
+from libcst._nodes.internal import CodegenState
 
 from jaxlint.errors import SourceError
+from jaxlint.source.codegen import generate
 from jaxlint.source.nesting import longest_chain
 from jaxlint.source.stack import on_a_deep_stack
 from jaxlint.source.text import SourceText
@@ -41,8 +43,8 @@ def _parse(source: SourceText, verify: bool) -> libcst.Module:
     try:
         module = libcst.parse_module(source.text)
         if verify:
-            # Some Pythons limit native recursion to a fixed depth, which the stack does not change.
-            _ = module.code
+            # The tree may be deeper than this Python bears: better told here than by an analysis.
+            generate(module, CodegenState(module.default_indent, module.default_newline))
         return module
     except libcst.ParserSyntaxError as error:
         raise _explained(source, error.message) from None

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import libcst
 from libcst._nodes.internal import CodegenState
 
+from jaxlint.source.codegen import generate
 from jaxlint.source.stack import on_a_deep_stack
 from jaxlint.source.text import LINE_END
 
@@ -160,5 +161,5 @@ class _SyntacticPlace(AbstractContextManager[None]):
 def _record(module: libcst.Module, nodes: Collection[libcst.CSTNode]) -> _Recorder:
     recorder = _Recorder(module, nodes)
     with suppress(_AllFound):
-        module._codegen(recorder)
+        generate(module, recorder)
     return recorder

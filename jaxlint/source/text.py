@@ -4,7 +4,10 @@ The one place that converts between character columns and UTF-8 byte columns. Ne
 """
 
 import codecs
+import os
 import re
+import stat
+import warnings
 from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,6 +20,8 @@ MAX_BYTES = 16 * 1024 * 1024
 LINE_END = re.compile(r"\r\n?|\n")
 _DECLARATION = re.compile(rb"[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
 _EDITORS_LINE_END = re.compile(r"-(?:unix|dos|mac)\Z")
+# Python would take them; they know no replacement of what they cannot read, and one takes hours for a large file.
+_OF_HOST_NAMES = ("idna", "punycode")
 _BLANK_OR_COMMENT = re.compile(rb"[ \t\f]*(?:#|$)")
 
 
@@ -97,7 +102,9 @@ def read_source(location: Path, path: str | None = None) -> SourceText:
 def read_bytes(location: Path, path: str) -> bytes:
     """The bytes of a file of bearable size. Whatever is wrong with it is a SourceError."""
     try:
-        with location.open("rb") as file:
+        with open(location, "rb", opener=_without_waiting) as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise SourceError(path, "not a regular file")
             data = file.read(MAX_BYTES + 1)
     except OSError as error:
         raise SourceError(path, f"cannot be read: {error.strerror or error}") from None
@@ -106,13 +113,21 @@ def read_bytes(location: Path, path: str) -> bytes:
     return data
 
 
+def _without_waiting(path: str, flags: int) -> int:
+    """Opens a file. One that has become a pipe since it was found would keep us until somebody writes to it."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
 def decode_source(data: bytes, path: str) -> SourceText:
     """The text of a file's bytes: byte order mark, PEP 263 declaration in line 1 or 2, else UTF-8."""
     bom = data.startswith(codecs.BOM_UTF8)
     body = data[len(codecs.BOM_UTF8) :] if bom else data
     encoding = _declared_encoding(body, bom, path)
     try:
-        text = body.decode(encoding)
+        with warnings.catch_warnings():
+            # Some encodings warn of what they read.
+            warnings.simplefilter("ignore")
+            text = body.decode(encoding)
     except UnicodeDecodeError as error:
         raise _undecodable(path, body, encoding, error.start) from None
     except (LookupError, UnicodeError) as error:
@@ -143,6 +158,9 @@ def _declared_encoding(body: bytes, bom: bool, path: str) -> str:
             found = codecs.lookup(normal).name
         except (LookupError, ValueError):
             raise SourceError(path, f"unknown encoding {name!r}", line, declared.start(1) + 1) from None
+        if found in _OF_HOST_NAMES:
+            message = f"encoding {name!r} is one of host names, not read as source code"
+            raise SourceError(path, message, line, declared.start(1) + 1)
         if found.startswith("utf-8"):
             break
         if bom:

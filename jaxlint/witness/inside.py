@@ -90,16 +90,9 @@ class Inside:
 
     def canary(self) -> str | None:
         """None, or what is wrong with the guard. Nothing of it gets into the record."""
-        import jax
-
         from .sentinel import canary
 
-        self.recording.thread.silent += 1
-        try:
-            with jax.ensure_compile_time_eval():
-                return canary()
-        finally:
-            self.recording.thread.silent -= 1
+        return canary(self.recording.silently())
 
     def refusal_in(self, error: BaseException) -> Refused | None:
         """The guard's refusal in an error or in what caused it."""

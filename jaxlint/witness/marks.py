@@ -327,7 +327,8 @@ class Marks:
         if distributed is not None and (distributed.global_state.num_processes or 1) > 1:
             self.recorder.tell(process=distributed.global_state.process_id)
         uncaught: type[BaseException] | None = getattr(sys, "last_type", None)
-        if uncaught is not None and "_pytest" not in sys.modules:
+        # An IPython shell notes there what a cell raised, and goes on.
+        if uncaught is not None and "_pytest" not in sys.modules and not hasattr(builtins, "__IPYTHON__"):
             self.recorder.tell(crashed=uncaught.__name__)
         self._settle_leaks()
         if self.guard is not None:

@@ -3,13 +3,15 @@
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass, field
 from pathlib import Path
 from typing import Any
 
 # The environment variable that names the file of a plan; every Python that inherits it is watched.
 VARIABLE = "JAXLINT_WITNESS"
 CACHE_VARIABLE = "JAXLINT_CACHE_DIR"
+# Names the program of the one notebook that a kernel runs, where that is known.
+NOTEBOOK_VARIABLE = "JAXLINT_NOTEBOOK"
 # Beside the classes of jax.errors, what a mark may look for of tracers.
 FORMATTED, LEAKED = "formatted", "leaked"
 
@@ -38,6 +40,16 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True)
+class Cell:
+    """A code cell of a notebook: the SHA-256 of its text, which is how a kernel's cells are known, the first of
+    its lines in the program that the notebook's cells make, from 1, and its Python there, whole lines."""
+
+    digest: str
+    first_line: int
+    python: str
+
+
+@dataclass(frozen=True, slots=True)
 class Traced:
     """Everything that crosses is recorded. `levels` are those of the transfer guard by direction, as far as the run
     sets them."""
@@ -48,8 +60,8 @@ class Traced:
 @dataclass(frozen=True, slots=True)
 class Plan:
     """`files` maps a real path to its marks; `digests` to the SHA-256 of the text that they were made for. `records` is
-    the folder that answers go to, `cache` one that outlives the run, `backend` the one asked for. With `traced`
-    the run is recorded, and no file has marks."""
+    the folder that answers go to, `cache` one that outlives the run, `backend` the one asked for. `cells` are those
+    of the files that are a notebook's program. With `traced` the run is recorded, and no file has marks."""
 
     files: Mapping[str, tuple[Mark, ...]]
     digests: Mapping[str, str]
@@ -57,6 +69,7 @@ class Plan:
     cache: str
     backend: str
     traced: Traced | None = None
+    cells: Mapping[str, tuple[Cell, ...]] = field(default_factory=dict)
 
     def marks(self, path: str) -> tuple[Mark, ...]:
         """The marks of a file, by any path that leads there; none for what is not a file of the plan."""
@@ -79,7 +92,8 @@ def read_plan(path: str) -> Plan:
     data = json.loads(Path(path).read_text("utf-8"))
     files = {name: tuple(_mark(mark) for mark in marks) for name, marks in data["files"].items()}
     traced = Traced(data["levels"]) if data["levels"] is not None else None
-    return Plan(files, data["digests"], data["records"], data["cache"], data["backend"], traced)
+    cells = {name: tuple(Cell(*cell) for cell in cells) for name, cells in data["cells"].items()}
+    return Plan(files, data["digests"], data["records"], data["cache"], data["backend"], traced, cells)
 
 
 def _mark(row: Sequence[Any]) -> Mark:
@@ -96,4 +110,5 @@ def write_plan(plan: Plan, path: str) -> None:
     data = {"files": files, "digests": dict(plan.digests), "records": plan.records, "cache": plan.cache}
     levels = dict(plan.traced.levels) if plan.traced is not None else None
     choices = {"backend": plan.backend, "levels": levels}
-    Path(path).write_text(json.dumps({**data, **choices}), "utf-8")
+    cells = {name: [astuple(cell) for cell in cells] for name, cells in plan.cells.items()}
+    Path(path).write_text(json.dumps({**data, **choices, "cells": cells}), "utf-8")

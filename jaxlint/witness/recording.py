@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from types import CodeType, FrameType
 
@@ -126,6 +127,15 @@ class Recording:
         if path.startswith(self.prefixes):
             return JAX
         return LIBRARY if path.startswith(STANDARD) or INSTALLED & {*path.split(os.sep)} else OWN
+
+    @contextmanager
+    def silently(self) -> Iterator[None]:
+        """In this thread nothing is noted."""
+        self.thread.silent += 1
+        try:
+            yield
+        finally:
+            self.thread.silent -= 1
 
     def note(
         self, direction: str, explicit: bool, size: int, seconds: float, what: Callable[[], str], times: int = 1

@@ -15,6 +15,11 @@ from dataclasses import asdict, dataclass, field
 # A mark that runs is told of at least this often.
 TELL_SECONDS = 1.0
 _open, _write, _close = os.open, os.write, os.close
+_change_mode = getattr(os, "fchmod", lambda descriptor, mode: None)
+
+
+def _is_root() -> bool:
+    return hasattr(os, "geteuid") and os.geteuid() == 0
 
 
 @dataclass(slots=True)
@@ -69,6 +74,8 @@ class Recorder:
         """A new file, named by the process."""
         self.path = os.path.join(self.folder, f"{os.getpid()}-{os.urandom(4).hex()}.jsonl")
         self.lock = threading.RLock()
+        # A line was cut short, on a disk that was full for a while.
+        self.torn = False
 
     def after_fork(self) -> None:
         """In the child: nothing that the parent saw is told twice."""
@@ -83,7 +90,11 @@ class Recorder:
             try:
                 descriptor = _open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
                 try:
-                    _write(descriptor, data)
+                    if _is_root():
+                        # The program may become another user: the folder's name is known to it alone.
+                        _change_mode(descriptor, 0o666)
+                    data = b"\n" + data if self.torn else data
+                    self.torn = _write(descriptor, data) < len(data)
                 finally:
                     _close(descriptor)
             except OSError:

@@ -71,14 +71,25 @@ Place = tuple[int, int, int, int]
 _Node = TypeVar("_Node", bound=ast.AST)
 
 
-def instrument(tree: ast.Module, lines: Sequence[str], marks: Iterable[Mark]) -> tuple[ast.Module, dict[int, Place]]:
-    """The tree with every mark whose place is found, changed in place; and where those found are. `lines` are the lines
-    of the text: places in the tree and in code count columns from nought, in bytes of UTF-8."""
+def by_place(marks: Iterable[Mark], lines: Sequence[str]) -> dict[Place, list[Mark]]:
+    """Marks by their places in the tree of a text, given as its lines: there and in code, columns count from nought, in
+    bytes of UTF-8."""
     wanted: dict[Place, list[Mark]] = {}
     for mark in marks:
         wanted.setdefault(_in_bytes(mark, lines), []).append(mark)
+    return wanted
+
+
+def instrument(
+    tree: ast.Module, wanted: dict[Place, list[Mark]], *, displays: bool = False
+) -> tuple[ast.Module, dict[int, Place]]:
+    """The tree with every mark whose place is found, changed in place; and where those found are. If whoever runs it
+    `displays` the value of an expression that comes last, that stays the last statement."""
     rewriter = _Rewriter(wanted)
-    tree.body = rewriter.block(tree.body)
+    last = tree.body[-1] if displays and tree.body and isinstance(tree.body[-1], ast.Expr) else None
+    tree.body = rewriter.block(tree.body[:-1] if last is not None else tree.body)
+    if last is not None:
+        tree.body.append(rewriter.shown(last))
     found = {mark.number: place for place, marks in wanted.items() for mark in marks if mark.number in rewriter.found}
     return nowhere(tree), found
 
@@ -135,6 +146,13 @@ class _Rewriter(ast.NodeTransformer):
             new = _guarded(new, _ends(reversed(self.after)))
         self.touched, self.after, self.subjects = outside, outside_after, outside_subjects
         self.stores = outside_stores
+        return new
+
+    def shown(self, node: ast.Expr) -> ast.stmt:
+        """A statement whose value is displayed: there is no ``try`` around it, its marks end as those of a lambda."""
+        self.loose, self.returns = 1, True
+        new = self.generic_visit(node)
+        assert isinstance(new, ast.stmt)
         return new
 
     def whole(self, node: ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Return) -> None:

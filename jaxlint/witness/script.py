@@ -26,9 +26,11 @@ Places = Mapping[int, Place]
 PUT_RIGHT = "__jaxlint_script__"
 
 
-def replace_main(code_of_script: Callable[[str], CodeType | None], place: Callable[[str, Places], None]) -> None:
-    """Starts this process anew if its script has marks. In the second start it awaits the first statement, which tells
-    `place` where the marks of the script are."""
+def replace_main(
+    code_of_script: Callable[[str], CodeType | None], place: Callable[[str, Places], None], aside: str
+) -> None:
+    """Starts this process anew if its script has marks; what is run then lies in the folder `aside`. In the second
+    start it awaits the first statement, which tells `place` where the marks of the script are."""
     second = os.environ.pop(VARIABLE, "")
     if second:
         compiled, path, full = json.loads(second)
@@ -47,7 +49,7 @@ def replace_main(code_of_script: Callable[[str], CodeType | None], place: Callab
     if found is None or code is None:
         return
     index, path = found
-    descriptor, compiled = tempfile.mkstemp(suffix=".pyc", prefix="jaxlint-")
+    descriptor, compiled = tempfile.mkstemp(suffix=".pyc", prefix="jaxlint-", dir=aside)
     with os.fdopen(descriptor, "wb") as file:
         file.write(importlib.util.MAGIC_NUMBER + bytes(12) + marshal.dumps(code))
     arguments = [*sys.orig_argv]

@@ -16,7 +16,7 @@ import re
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 import jax
 import ml_dtypes
@@ -78,25 +78,47 @@ def makes_stand_in() -> bool:
     return _state.making
 
 
-def canary() -> str | None:
-    """None if the guard holds here: an implicit fetch is refused, an explicit one passes and is remembered. Otherwise
-    what went wrong, in one line; then nothing that this process does under a guard is evidence."""
+def canary(around: AbstractContextManager[object] | None = None) -> str | None:
+    """None if the guard holds here: an implicit fetch is refused, an explicit one passes and is remembered, and is
+    refused by the level that refuses those too. Otherwise what went wrong, in one line; then nothing that this process
+    does under a guard is evidence. Whoever asks may be in the midst of `jax.device_get`, a callback or a trace, so it
+    is a thread of its own that tries, with the settings of the process alone; there it is done within `around`."""
+    told = ["the canary did not come to its end"]
+
+    def sing() -> None:
+        try:
+            with around or nullcontext():
+                told[0] = _trouble()
+        except Exception as error:
+            told[0] = f"the canary raised {type(error).__name__}"
+
+    thread = threading.Thread(target=sing, name="jaxlint-canary", daemon=True)
+    thread.start()
+    thread.join()
+    return told[0] or None
+
+
+def _trouble() -> str:
     with jax.transfer_guard("allow"):
-        array = jax.device_put(np.arange(3, dtype=np.float32))
+        array, other = (jax.device_put(np.arange(3, dtype=np.float32)) for _ in range(2))
     with jax.transfer_guard_device_to_host("disallow"):
         for name, fetch in (("numpy.asarray", np.asarray), ("str", str)):
-            try:
-                fetch(array)
-            except RuntimeError as error:
-                if REFUSED not in str(error):
-                    return f"{name} of a device array raised another error than the guard's"
-            else:
-                return f"{name} of a device array was not refused"
+            if trouble := _not_refused(f"{name} of a device array", functools.partial(fetch, array)):
+                return trouble
         if not np.array_equal(jax.device_get(array), np.arange(3, dtype=np.float32)):
             return "an explicit fetch gave a wrong value"
         if not np.array_equal(np.asarray(array), np.arange(3, dtype=np.float32)):
             return "the second fetch of an array gave a wrong value"
-    return None
+    with jax.transfer_guard_device_to_host("disallow_explicit"):
+        return _not_refused("jax.device_get of a device array", functools.partial(jax.device_get, other))
+
+
+def _not_refused(name: str, fetch: Callable[[], object]) -> str:
+    try:
+        fetch()
+    except RuntimeError as error:
+        return "" if REFUSED in str(error) else f"{name} raised another error than the guard's"
+    return f"{name} was not refused"
 
 
 class _Guard:

@@ -19,10 +19,11 @@ from typing import Any
 
 from . import script
 from .backends import Backends
+from .cells import Cells
 from .marks import Marks
 from .plan import VARIABLE, Plan, read_plan
 from .records import Recorder
-from .rewrite import instrument
+from .rewrite import by_place, instrument
 
 
 def start() -> None:
@@ -60,11 +61,25 @@ class Witness:
         after_import("runpy", lambda module: _shadow_compile(module, self))
         after_import("_pytest.assertion.rewrite", self.instrument_pytest)
         after_import("coverage.execfile", lambda module: _shadow_compile(module, self))
+        after_import("IPython.core.interactiveshell", self.watch_shell)
+        # Where older ones have what `%run` runs a file by.
+        after_import("IPython.utils.py3compat", lambda module: _shadow_compile(module, self))
         atexit.register(self.marks.finish)
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self.after_fork)
         after_import("multiprocessing.util", self.finish_with_multiprocessing)
-        script.replace_main(lambda path: self.code_of_file(path, is_script=True), self.marks.place)
+        try:
+            script.replace_main(
+                lambda path: self.code_of_file(path, is_script=True), self.marks.place, self.plan.records
+            )
+        except OSError as error:
+            self.recorder.tell(file=os.path.realpath(sys.argv[0]), trouble=f"could not be marked: {error.strerror}")
+
+    def watch_shell(self, module: ModuleType) -> None:
+        """IPython compiles cells, and the files of `%run`."""
+        _shadow_compile(module, self)
+        if self.plan.cells:
+            Cells(self.plan, self.marks, self.recorder).watch(module)
 
     def begin_backend(self, _module: ModuleType) -> None:
         """jax has been imported: the guard is made ready to judge."""
@@ -130,7 +145,7 @@ class Witness:
                 if not isinstance(data, ast.Module):
                     warnings.simplefilter("ignore")
                 tree = data if isinstance(data, ast.Module) else ast.parse(data, path)
-                new, found = instrument(tree, text.split("\n"), marks)
+                new, found = instrument(tree, by_place(marks, text.split("\n")))
                 if is_script:
                     new = script.with_first_statement(new, found)
                 code: CodeType = compile(new, path, "exec", dont_inherit=True, optimize=optimize)
@@ -138,7 +153,8 @@ class Witness:
             self.recorder.tell(file=os.path.realpath(path), trouble=f"could not be marked: {type(error).__name__}")
             return None
         self.marks.place(path, found)
-        self.recorder.tell(file=os.path.realpath(path), marked=sorted(found))
+        left = {mark.number for mark in marks} - found.keys()
+        self.recorder.tell(file=os.path.realpath(path), marked=sorted(found), unmarked=sorted(left))
         return code
 
 
