@@ -245,3 +245,80 @@ def test_an_unknown_special_method_says_nothing_of_other_classes() -> None:
                     make.__init__()
     """
     check_marks(PRELUDE + textwrap.dedent(text))
+
+
+ITEMS = {
+    "the items of a dict behind a gate": """
+        for i in range(1000):
+            metrics = step({"loss": 1.0})
+            if i % 10 == 0:
+                for name, value in metrics.items():
+                    print(name, value)  # d2h periodic
+    """,
+    "a tree behind a gate": """
+        for i in range(1000):
+            metrics = step({"loss": 1.0})
+            if i % 10 == 0:
+                jax.tree.map(lambda x: float(x), metrics)  # d2h periodic
+    """,
+    "a gate in a function that a loop calls": """
+        def report(i, metrics):
+            if i % 10 == 0:
+                return {name: float(value) for name, value in sorted(metrics.items())}  # d2h periodic
+
+        for i in range(1000):
+            report(i, step({"loss": 1.0}))
+    """,
+    "turns of another kind behind a gate": """
+        for i in range(1000):
+            if i % 10 == 0:
+                for n in range(100):
+                    print(step(n))  # d2h hot
+    """,
+    "a gate within the items": """
+        for i in range(1000):
+            for value in step({"loss": 1.0}).values():
+                if i % 10 == 0:
+                    print(value)  # d2h periodic
+    """,
+}
+
+
+@pytest.mark.parametrize("text", rows(ITEMS, {}))
+def test_items_behind_a_gate_are_periodic(text: str) -> None:
+    check_marks(text)
+
+
+LASTING = {
+    "an array that some turns read": """
+        x = step(1.0)
+        for i in range(100):
+            if i < flags.some:
+                print(x)  # d2h cold
+    """,
+    "an array that some turns read in a loop of theirs": """
+        x = step(1.0)
+        for name in names:
+            for i in range(100):
+                if name.startswith("d"):
+                    print(np.minimum(x, 1))  # d2h cold
+    """,
+    "an array of each turn": """
+        x = step(1.0)
+        for i in range(100):
+            if i < flags.some:
+                print(x)  # d2h hot
+            x = step(x)
+    """,
+    "a part of an array that lasts": """
+        x = step(jnp.ones(3))
+        for i in range(100):
+            if i < flags.some:
+                print(x[i])  # d2h hot
+    """,
+}
+
+
+@pytest.mark.parametrize("text", rows(LASTING, {}))
+def test_an_array_that_lasts_is_fetched_once(text: str) -> None:
+    check_marks(text)

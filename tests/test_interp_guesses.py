@@ -82,6 +82,37 @@ GUESSES = {
         for _ in range(100):
             noise(0.26)
     """,
+    "an array and what is no operand": """
+        empty = dict
+
+        def ask(x):
+            return 1 if x == empty else 2 if x != None else 3
+
+        ask(step(1.0))
+    """,
+    "the special method of an array": """
+        def walk(tree):
+            if getattr(tree, "__getitem__", None):
+                return 1
+
+        walk(step(1.0))
+    """,
+    "compiled all the same": """
+        @jax.jit
+        def add(x):
+            return x + np.ones(3)
+
+        with jax.disable_jit(False):
+            add(step(1.0))
+    """,
+    "not compiled": """
+        @jax.jit
+        def add(x):
+            return x + np.ones(3)  # h2d
+
+        with jax.disable_jit():
+            add(jnp.sin(1.0))
+    """,
     "a list is a list": """
         def noise(sigma):
             if isinstance(sigma, list):

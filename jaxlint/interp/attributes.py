@@ -95,6 +95,8 @@ def _of_array(frame: Frame, node: cst.CSTNode, base: Value, name: str) -> Value:
         return of(LibraryMethod(f"builtins.dict.{name}", receiver))
     if name in _TREE_METHODS:
         return of(LibraryMethod(f"tree.{name}", receiver))
+    if name.startswith("__"):
+        return UNKNOWN  # a special method, of an array or of whatever holds it
     # Not an attribute of arrays: the value is a tree of arrays, and this is a branch of it.
     tokens = frozenset((*t, name) for t in base.tokens)
     return Value(kind, unknown=True, origin=base.origin, tokens=tokens)

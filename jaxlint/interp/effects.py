@@ -209,8 +209,15 @@ def reading(
         if sure is not Confidence.LOW and operation in _NEEDS_VALUES:
             frame.activation.eager = True
         pace = Pace.ONCE if frame.staged else None
+        if not derived and frame.loops and all(_outlasts_loops(frame, leaf, at) for leaf, at in device):
+            pace = frame.loops[0]  # its host copy is made once, by whichever turn comes here first
         record(frame, node, operation, callee, device, confidence=sure, detail=detail, pace=pace, whole=whole)
     return bool(tracers or device)
+
+
+def _outlasts_loops(frame: Frame, leaf: Value, at: cst.CSTNode | None) -> bool:
+    """True of one array under a name that no loop around this place binds."""
+    return isinstance(at, cst.Name) and at.value not in frame.loop_bound and leaf.known(Kind.DEVICE) and _is_one(leaf)
 
 
 _WITH_A_VALUE = {Operation.TRUTH, Operation.REDUCE, Operation.PRINT, Operation.FORMAT, Operation.LOG}

@@ -370,7 +370,7 @@ def _with(frame: Frame, node: cst.CSTNode) -> None:
             note_suspension(frame, item.item)
         entered = _entered(frame, item.item, value)
         if any(isinstance(o, LibraryObject) and o.name == "jax.disable_jit" for o in value.objects):
-            frame.jit_disabled = True
+            frame.jit_disabled = frame.jit_disabled or _is_asked(frame, item.item)
         guard = guards.entered(frame, item.item, value)
         if guard is not None:
             frame.guards = (*frame.guards, guard)
@@ -388,6 +388,12 @@ def _with(frame: Frame, node: cst.CSTNode) -> None:
     del frame.handlers[handlers:]
     if any(_swallows(item.item) for item in node.items):
         frame.state.alive = True
+
+
+def _is_asked(frame: Frame, node: cst.BaseExpression) -> bool:
+    """True of ``disable_jit()`` and ``disable_jit(True)``; what an option decides is as good as off."""
+    given = node.args[0].value if isinstance(node, cst.Call) and node.args else None
+    return given is None or frame.engine.evaluate(frame, given).const[:1] == (True,)
 
 
 def _managed(frame: Frame, value: Value) -> tuple[Guard, ...]:

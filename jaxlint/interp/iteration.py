@@ -64,7 +64,22 @@ def _from_instance(frame: Frame, node: cst.CSTNode, value: Value, token: Token) 
 
 def loop_pace(frame: Frame, node: cst.CSTNode, iterable: Value) -> Pace:
     """LOOPED, unless the code is traced (its loops are unrolled) or the items stand in the source and are few."""
-    return Pace.ONCE if frame.staged or _has_few(frame, node, iterable) else Pace.LOOPED
+    if frame.staged or _has_few(frame, node, iterable):
+        return Pace.ONCE
+    return of_items(frame) if _is_of_items(node, iterable) else Pace.LOOPED
+
+
+def of_items(frame: Frame) -> Pace:
+    """The pace of a loop over the items of a dict or tree: behind ``if step % n == 0`` all of them are rare."""
+    return Pace.LOOPED_GATED if frame.pace in {Pace.GATED, Pace.LOOPED_GATED} else Pace.LOOPED
+
+
+def _is_of_items(node: cst.CSTNode, iterable: Value) -> bool:
+    if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.func.attr.value in _VIEWS:
+        return not node.args
+    if isinstance(node, cst.Call) and isinstance(node.func, cst.Name) and node.func.value in _PAIRING and node.args:
+        return _is_of_items(node.args[0].value, UNKNOWN)
+    return bool(iterable.objects) and all(isinstance(base_of(o), Mapping) for o in iterable.objects)
 
 
 _PAIRING = {"enumerate", "list", "reversed", "sorted", "tuple", "zip"}

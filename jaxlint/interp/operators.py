@@ -14,7 +14,13 @@ from jaxlint.interp.values import (
     NULL,
     PYTHON,
     UNKNOWN,
+    Class,
+    Function,
     Instance,
+    Library,
+    Method,
+    Null,
+    Partial,
     Sequence,
     Stream,
     Tuple,
@@ -281,12 +287,21 @@ def _compare(
         return PYTHON
     if left.const and right.const and isinstance(left.const[0], int) and isinstance(right.const[0], int):
         return PYTHON
+    if isinstance(operator, cst.Equal | cst.NotEqual) and (_is_no_operand(left) or _is_no_operand(right)):
+        return PYTHON  # an array leaves the comparison to the other side, and that one compares identities
     if (left.objects or right.objects) and not (left.kind | right.kind) & ARRAY:
         if left.unknown or right.unknown:
             return UNKNOWN
         return Value(Kind.PYTHON | ((left.kind | right.kind) & Kind.NUMPY))
     out = arithmetic(frame, node, left, right, nodes, "comparison")
     return replace(out, boolean=bool(out.kind & (ARRAY | Kind.NUMPY)), const=())
+
+
+def _is_no_operand(value: Value) -> bool:
+    """True of None, functions, classes and marks of libraries, with which an array does not compute."""
+    kinds = Null | Function | Class | Method | Partial | Library
+    plain = bool(value.objects) and not value.kind and not value.unknown
+    return plain and all(isinstance(o, kinds) for o in value.objects)
 
 
 def _identity(left: Value, right: Value, negated: bool) -> Value:
