@@ -63,7 +63,7 @@ class Suite:
             archive.extractall(folder, filter="data")
         self.source = next(path for path in folder.glob(f"{name}-*") if path.is_dir())
         self.version = self.source.name.rpartition("-")[2]
-        needed = ["absl-py", "toolz", "dm-env", "distrax", "dm-tree", "chex"]
+        needed = ["absl-py", "toolz", "dm-env", "distrax", "dm-tree", "chex", "cloudpickle"]
         subprocess.run([*pip, "install", "--no-deps", "--target", str(beside), *needed], check=True)
         self.tests = sorted(str(path.relative_to(self.source)) for path in (self.source / name).rglob("*_test.py"))
         self.path = os.pathsep.join(map(str, (self.source, beside, ROOT)))

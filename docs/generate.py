@@ -1,12 +1,15 @@
-"""Writes the generated documentation: ``docs/configuration.md``, from the definition of the settings, and the table of
-``docs/fixing.md``, from the rule pages.
+"""Writes the generated documentation: ``docs/configuration.md``, from the definition of the settings, the table of
+``docs/fixing.md``, from the rule pages, and ``docs/compatibility.md``, from the record of what `noxfile.py` ran.
 
-``python docs/generate.py`` after a change of `jaxlint.keys.KEYS` or of a page; a test holds them equal.
+``python docs/generate.py`` after a change of `jaxlint.keys.KEYS` or of a page, or after ``nox``; a test holds them
+equal.
 """
 
+import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 FOLDER = Path(__file__).resolve().parent
 sys.path.insert(0, str(FOLDER.parent))
@@ -87,6 +90,50 @@ def _about(remedy: Remedy) -> str:
     return ", ".join(f"not `{word[1:]}`" if word.startswith("!") else f"`{word}`" for word in words)
 
 
+COMPATIBILITY = """# Compatibility
+
+jaxlint needs Python 3.11 or newer and libcst 1.4 or newer; `--confirm`, `run` and the interface in Python need JAX
+0.4.35 or newer in the Python of the program. `jaxlint doctor` says what holds on a machine. What was run, on Linux
+x86-64 without an accelerator, in numbers of tests that passed:
+
+{table}
+(n) tests were skipped: what they need is not there. The columns are
+
+- rule pages: the programs of all rules, checked, and executed under JAX's own guard;
+- guard table: the operations of `fixtures/guard_truth`, checked, and asked of each backend that serves;
+- fixtures: `fixtures/cases` and `fixtures/programs`, under `check`, `--confirm` and `run`;
+- backends: `sentinel` and the self-tests; `virtual` needs jaxlib 0.8 or newer, and is named where it served too;
+- analysis: large and strange programs, syntax and places;
+- witness: programs that look whether they are watched.
+
+Python 3.14 is a row of the matrix, and was not at hand.
+
+`nox` (in the extra `dev`) runs the rows whose Python is there and records them in `docs/compatibility.json`;
+`docs/generate.py` writes this page from that.
+"""
+
+
+def compatibility(rows: Mapping[str, Mapping[str, Any]]) -> str:
+    """The page on versions from the record of each row."""
+    groups = list(next(iter(rows.values()))["tests"])
+    names = ["Python", "JAX", "NumPy", "libcst", *groups, "backends that served"]
+    lines = [names, ["---"] * len(names)]
+    for row in rows.values():
+        counts = [_counted(row["tests"][group]) for group in groups]
+        served = "sentinel" if row["virtual"] else "sentinel, virtual"
+        lines.append([row["python"], row["jax"], row["numpy"], row["libcst"], *counts, served])
+    return COMPATIBILITY.format(table="".join(f"| {' | '.join(line)} |\n" for line in lines))
+
+
+def _counted(tests: Mapping[str, int]) -> str:
+    skipped = f" ({tests['skipped']})" if tests["skipped"] else ""
+    failed = f", **{tests['failed']} failed**" if tests["failed"] else ""
+    return f"{tests['passed']}{skipped}{failed}"
+
+
 if __name__ == "__main__":
+    if (FOLDER / "compatibility.json").exists():
+        record = json.loads((FOLDER / "compatibility.json").read_text("utf-8"))
+        (FOLDER / "compatibility.md").write_text(compatibility(record), encoding="utf-8")
     (FOLDER / "fixing.md").write_text(fixing((FOLDER / "fixing.md").read_text("utf-8")), encoding="utf-8")
     (FOLDER / "configuration.md").write_text(page(), encoding="utf-8")
