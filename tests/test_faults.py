@@ -294,7 +294,8 @@ def test_run_that_is_interrupted_at_the_terminal(folder: Path, times: int) -> No
             time.sleep(0.05)
         time.sleep(0.05)
     status, _, said = ended(process, folder)
-    assert status == 130, said
+    # The last may come while Python itself ends, which then dies of it: to a shell that is 130 too.
+    assert status in (130, -signal.SIGINT), said
     report = json.loads((folder / "report.json").read_text("utf-8"))
     assert [t["count"] for t in report["transfers"] if (t["line"], t["direction"]) == (LINE, "device_to_host")] == [3]
 
