@@ -11,18 +11,7 @@ from jaxlint.findings import Finding, Report
 from jaxlint.inputs import Inputs
 from jaxlint.settings import FileIgnores, Pattern, Settings
 from jaxlint.sites import Confidence, Heat
-
-LOOP = """import jax
-
-@jax.jit
-def step(x):
-    return x + 1
-
-def train(x):
-    for _ in range(9):
-        x = step(x)
-        print(x)
-"""
+from loop_program import LOOP
 
 
 def lines(report: Report) -> list[tuple[str, int]]:

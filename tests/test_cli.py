@@ -17,19 +17,9 @@ from jaxlint.check import check_text
 from jaxlint.commands import checks
 from jaxlint.keys import FORMATS
 from jaxlint.rulebook import load_rules
+from loop_program import LOOP as BAD
 
 ROOT = Path(__file__).resolve().parent.parent
-BAD = """import jax
-
-@jax.jit
-def step(x):
-    return x + 1
-
-def train(x):
-    for _ in range(9):
-        x = step(x)
-        print(x)
-"""
 GOOD = BAD.replace("        print(x)\n", "    return x\n")
 COLD = BAD.replace("        print(x)\n", "    print(x)\n")
 Outcome = tuple[int, str, str]

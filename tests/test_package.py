@@ -15,18 +15,9 @@ from pathlib import Path
 
 import pytest
 
+from loop_program import LOOP as PROGRAM
+
 ROOT = Path(__file__).resolve().parent.parent
-PROGRAM = """import jax
-
-@jax.jit
-def step(x):
-    return x + 1
-
-def train(x):
-    for _ in range(9):
-        x = step(x)
-        print(x)
-"""
 
 
 def run(command: Sequence[str | Path], cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:

@@ -11,18 +11,8 @@ from lsprotocol import types
 
 from editing import Editor, edited, editor
 from jaxlint.check import check_text
+from loop_program import LOOP as BAD
 
-BAD = """import jax
-
-@jax.jit
-def step(x):
-    return x + 1
-
-def train(x):
-    for _ in range(9):
-        x = step(x)
-        print(x)
-"""
 GOOD = BAD.replace("        print(x)\n", "    return x\n")
 
 

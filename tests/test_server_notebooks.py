@@ -7,7 +7,8 @@ import pytest
 from lsprotocol import types
 
 from editing import Editor, edited
-from test_server import BAD, codes, folder, session
+from loop_program import LOOP as BAD
+from test_server import codes, folder, session
 
 __all__ = ["folder"]
 
