@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from jaxlint.interp.budget import Budget
 from jaxlint.interp.heap import Heap, leaves, moved
 from jaxlint.interp.heat import Gate
 from jaxlint.interp.values import (
@@ -585,10 +586,10 @@ WRITES = st.lists(st.tuples(st.sampled_from(LISTS), st.sampled_from(["0", "1", "
 def test_what_was_read_before_does_not_change_what_is_read(
     writes: list[tuple[Sequence, str, Value]], root: Object
 ) -> None:
-    asked = Heap()
+    asked = Heap(Budget())
     for n, (obj, field, value) in enumerate(writes):
         asked.write(obj, field, value)
-        fresh = Heap()
+        fresh = Heap(Budget())
         for write in writes[: n + 1]:
             fresh.write(*write)
         assert list(map(repr, leaves(asked, of(root)))) == list(map(repr, leaves(fresh, of(root))))
@@ -598,7 +599,7 @@ def test_what_was_read_before_does_not_change_what_is_read(
 def test_whoever_read_leaves_is_told_when_they_are_others(
     writes: list[tuple[Sequence, str, Value]], root: Object
 ) -> None:
-    heap = Heap()
+    heap = Heap(Budget())
     for obj, field, value in writes:
         heap.reads = {}
         before = leaves(heap, of(root))
