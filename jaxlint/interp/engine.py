@@ -14,6 +14,7 @@ import libcst as cst
 
 from jaxlint.interp.budget import Budget, GaveUp
 from jaxlint.interp.cells import Reads
+from jaxlint.interp.hashing import Shared
 from jaxlint.interp.heap import Heap
 from jaxlint.interp.heat import Gate, Pace
 from jaxlint.interp.ledger import Ledger
@@ -280,6 +281,13 @@ class Engine:
     execute: Callable[[Frame, cst.CSTNode], None]
     truth: Callable[[Frame, cst.CSTNode, Value], bool | None]
     make_record: Callable[[Frame, cst.CSTNode, tuple[str, ...]], Value]
+
+    def forget(self) -> None:
+        """Let go of all that was known, at the end: its parts know one another, and the collector of cycles would have
+        to look at each of them to find that nobody else does."""
+        self.project.forget()
+        self.__dict__.clear()
+        Shared.made.clear()
 
     def give_up(self, module: Module, node: cst.CSTNode, name: str, error: Exception) -> None:
         """A function, or a module's body, is not analysed to its end; the first reason stands."""

@@ -348,6 +348,13 @@ class Project:
             for n in range(len(parts)):
                 self._by_name.setdefault(".".join(parts[n:]), []).append(path)
 
+    def forget(self) -> None:
+        """Let go of the modules, which know their functions, which know their modules."""
+        for module in self._modules.values():
+            if module is not None:
+                module.__dict__.clear()
+        self._modules.clear()
+
     def module_name(self, path: str) -> str:
         """The dotted name under which a file is imported: from the outermost folder that is a package."""
         stem = path.removesuffix(".py").removesuffix("/__init__")

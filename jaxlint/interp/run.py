@@ -48,6 +48,7 @@ from jaxlint.interp.program import FunctionInfo, Loader, Module, Project
 from jaxlint.interp.states import Activation, GivenUp, State
 from jaxlint.interp.values import Function, of
 from jaxlint.sites import Operation, Site
+from jaxlint.source.stack import on_a_deep_stack
 
 PARTS = (
     assignment, attributes, calls, classes, comprehensions, concurrency, containers, control, decorators, devices,
@@ -95,11 +96,15 @@ def analyse(
     finally:
         sys.setrecursionlimit(limit)
     _unentered_guards(engine)
-    return Analysis(tuple(sites(engine, positions)), given_up(engine, positions))
+    analysis = Analysis(tuple(sites(engine, positions)), given_up(engine, positions))
+    engine.forget()
+    return analysis
 
 
 def _passes(engine: Engine, roots: Sequence[str]) -> None:
-    modules = [m for path in roots if (m := engine.project.at(path)) is not None]
+    # All at once: each deep stack leaves behind memory of its own.
+    loaded = on_a_deep_stack(lambda: [engine.project.at(path) for path in roots])
+    modules = [module for module in loaded if module is not None]
     for number in range(MAX_PASSES):
         stale = _stale(engine)
         _renew(engine, stale)
