@@ -18,6 +18,7 @@ from jaxlint.interp.values import (
     NONE,
     NOTHING,
     NULL,
+    NUMPY,
     PYTHON,
     UNKNOWN,
     Class,
@@ -230,6 +231,16 @@ class TestEquality:
         other = twin(value)
         assert other == value
         assert hash(other) == hash(value)
+
+    def test_equal_names_are_one_object_but_not_where_they_hold_values(self) -> None:
+        place = Place("a.py", 1)
+        assert Library("jax") is Library("jax")
+        made = Instance(Class(place, 0), place, 0)
+        assert Moved(made, Kind.DEVICE) is Moved(Instance(Class(place, 0), place, 0), Kind.DEVICE)
+        known = replace(NUMPY, origin=Origin(place, "known"))
+        bars = [Moved(LibraryObject("tqdm.tqdm", (value,)), Kind.DEVICE) for value in (NUMPY, known)]
+        assert bars[0] == bars[1]
+        assert bars[0] is not bars[1]
 
     @few
     @given(values(), origins, tokens, st.sampled_from(["", "default", "cpu"]))

@@ -32,13 +32,15 @@ class Hashed:
 class Shared(type):
     """The class of those whose equal objects are one object. What is made again and again is then hashed once, and
     found in sets and dicts without being compared. What holds others that are not shared (values, which may be equal
-    and of different provenance) is made anew."""
+    and of different provenance) is made anew, and so is what `dataclasses.replace` makes, by keywords."""
 
     made: ClassVar[dict[tuple[object, ...], object]] = {}
 
     if not TYPE_CHECKING:  # to a type checker they are made like all others
 
-        def __call__(cls, *parts):
+        def __call__(cls, /, *parts, **named):
+            if named:
+                return super().__call__(*parts, **named)
             key = (cls, *parts)
             known = Shared.made.get(key)
             if known is None:
