@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Iterable
+from concurrent.futures import Future
 from typing import Any
 
 from lsprotocol import types
@@ -19,17 +20,17 @@ WATCHED = ("**/*.py", "**/*.pyi", "**/pyproject.toml", "**/jaxlint.toml", "**/.g
 
 
 class Protocol(LanguageServerProtocol):
-    """Pygls' own, which keeps the future of each notification for ever: of each keystroke. Here it goes when it is done."""
+    """Pygls' own, which keeps the future of each notification for ever, so of each keystroke. Here it does not."""
 
     def _execute_handler(
         self,
         msg_id: str | int,
         handler: Callable[..., Any],
-        callback: Callable[[Any], None],
+        callback: Callable[[Future[Any]], None],
         args: tuple[Any, ...] | None = None,
         kwargs: dict[str, Any] | None = None,
     ) -> None:
-        def done(future: Any) -> None:
+        def done(future: Future[Any]) -> None:
             self._request_futures.pop(msg_id, None)
             callback(future)
 
