@@ -110,12 +110,14 @@ class Note:
 class Operand:
     """An operand of a site: its possible places, the source text that names it (shortened, one line), and where its
     expression stands, without parentheses around it (None where it stands nowhere in the file). `whole` where the
-    expression gives the array itself, and no container that holds it."""
+    expression gives the array itself, and no container that holds it; `tree` where it gives that, or tuples, lists and
+    dicts of arrays: what jax.device_get looks into, and no iterator or other object."""
 
     kind: Kind
     text: str
     span: Span | None = None
     whole: bool = False
+    tree: bool = True
 
 
 @dataclass(frozen=True, slots=True)

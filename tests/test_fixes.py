@@ -122,11 +122,67 @@ def test_a_name_that_is_there_is_used_and_a_missing_one_imported(head: str, want
 
 def test_an_import_goes_below_the_docstring_and_keeps_line_endings() -> None:
     text = '"""Doc."""\r\nfrom __future__ import annotations\r\n\r\n\r\ndef f():\r\n'
-    text += "    from jax.numpy import ones as o\r\n    return float(o(()))\r\n"
+    text += "    from transformers import FlaxAutoModel as o\r\n    return float(o.from_pretrained('x')(1).logits)\r\n"
     lines = text_after(text).split("\r\n")
     assert lines[:4] == ['"""Doc."""', "from __future__ import annotations", "", "import jax"]
     assert "\n" not in "".join(lines)
-    assert lines[-2] == "    return float(jax.device_get(o(())))"
+    assert lines[-2] == "    return float(jax.device_get(o.from_pretrained('x')(1).logits))"
+
+
+def test_an_import_in_a_function_is_made_in_that_function() -> None:
+    """Importing jax reads the environment, which the program may set before, and takes time that it may save."""
+    head = "import os\nos.environ['JAX_ENABLE_X64'] = '1'\n\ndef f():\n"
+    body = "    import jax.numpy as jnp\n    def g():\n        return {}\n    return g()\n"
+    wanted = head + "    import jax\n" + body.format("float(jax.device_get(jnp.ones(())))")
+    assert text_after(head + body.format("float(jnp.ones(()))"), unsafe=False) == wanted
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "try:\n    import jax.numpy as j\nexcept ImportError:\n    import numpy as j\n\nprint(float(j.ones(())))\n",
+        "def f():\n    x = 1; import jax.numpy as jnp\n    return float(jnp.ones(()))\n",
+        "def f():\n    import jax.numpy as jnp\n    return float(jnp.ones(())) + jax\n",
+        "import jax.numpy as jnp\n\njax = None\n\nprint(float(jnp.ones(())))\n",
+    ],
+)
+def test_nothing_is_imported_where_jax_may_be_missing_or_be_something_else(text: str) -> None:
+    assert text_after(text) == text
+
+
+def test_a_function_may_be_called_before_a_later_import() -> None:
+    text = "import jax.numpy as jnp\n\ndef f():\n    return {}\n\nf()\nimport jax\n"
+    wanted = "import jax\n" + text.format("float(jax.device_get(jnp.ones(())))")
+    assert text_after(text.format("float(jnp.ones(()))")) == wanted
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import transformers\n\nprint(float(transformers.FlaxAutoModel.from_pretrained('x')(1).logits))\n",
+        "import jax.numpy as j\ntry:\n    import jax\nexcept ImportError:\n    jax = None\n\nprint(float(j.ones(())))\n",
+    ],
+)
+def test_a_fix_that_asks_for_jax_where_the_file_may_do_without_is_unsafe(text: str) -> None:
+    assert text_after(text, unsafe=False) == text
+    assert "device_get" in text_after(text)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "list(map(float, [step(1.0)]))",
+        "','.join(map(str, [step(1.0)]))",
+        "list(filter(None, [step(1.0)]))",
+        "print({'a': step(1.0)}.values())",
+        "print(collections.deque([step(1.0)]))",
+        "print({step(1.0)} if 0 else iter([step(2.0)]))",
+    ],
+)
+def test_what_jax_does_not_look_into_is_not_handed_to_it(line: str) -> None:
+    """`jax.device_get` gives back an iterator, a view or another object as it is."""
+    text = "import collections\n" + line + "\n"
+    assert after(text) == text
 
 
 @pytest.mark.parametrize(
@@ -226,6 +282,11 @@ def test_a_constant_that_something_could_change_is_put_where_it_is_used(more: st
     text = after(LOOP.format("table") + more)
     assert "step(jax.device_put(table))" in text
     assert "table_device" not in text
+
+
+def test_a_constant_that_only_one_branch_makes_is_put_where_it_is_used() -> None:
+    text = "def f(n):\n    if n:\n        table = np.ones(3)\n    for _ in range(n):\n        step({})\n"
+    assert after(text.format("table")) == text.format("jax.device_put(table)")
 
 
 def test_a_print_of_tracers() -> None:

@@ -80,6 +80,7 @@ def test_syntax_newer_than_the_running_python_is_read(text: str) -> None:
         ("y = (1 2)\n", "a.py:1:6: syntax error: perhaps you forgot a comma?"),
         ("x = 'a\n", "a.py:1:5: syntax error: unterminated string literal (detected at line 1)"),
         ("print 'a'\n", "a.py:1:1: syntax error: Missing parentheses in call to 'print'. Did you mean print(...)?"),
+        ('import a\nx = (u"a"\n     b"b")\n', "a.py:3:10: syntax error: cannot mix bytes and nonbytes literals"),
         ("x = '\ud800'\n", "a.py:1:6: source code cannot contain the lone surrogate U+D800"),
     ],
 )

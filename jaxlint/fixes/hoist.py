@@ -35,7 +35,8 @@ def hoisted(operands: Sequence[Place], naming: Naming, syntax: Syntax) -> Fix | 
     if not all(_is_harmless(use, call.func.id, syntax) for use in uses):
         return None
     loop = _loop(node, assignment, scope, syntax)
-    if loop is None:
+    # Where the loop is reached the array is made, whatever branch was taken.
+    if loop is None or not _is_made_before(assignment, loop, syntax):
         return None
     line = syntax.source.line(loop.lineno)
     indent = line[: len(line) - len(line.lstrip())]
@@ -73,6 +74,14 @@ def _made_once(name: str, scope: Scope, syntax: Syntax) -> ast.Assign | None:
 
 # These never give a view of something that has a name.
 NEW_ARRAYS = {"arange", "array", "eye", "full", "identity", "linspace", "logspace", "ones", "zeros"}
+
+
+def _is_made_before(assignment: ast.stmt, loop: ast.stmt, syntax: Syntax) -> bool:
+    """Whether a statement stands in a block that the loop is in, too."""
+    around = {loop, *syntax.above(loop)}
+    blocks = (getattr(syntax.parents[assignment], name, None) for name in ("body", "orelse", "finalbody"))
+    block = next(block for block in blocks if isinstance(block, list) and assignment in block)
+    return not around.isdisjoint(block)
 
 
 def _is_own_function(name: str, syntax: Syntax) -> bool:

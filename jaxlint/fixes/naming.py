@@ -10,15 +10,20 @@ from jaxlint.fixes.syntax import Import, Scope, Syntax
 
 JAX = "jax"
 # What imports jax by itself: beside its import jax can be imported at no cost and to no other effect.
-RELATED = re.compile(r"(?:brax|chex|clu|distrax|equinox|flax|haiku|haliax|jax|numpyro|optax|orbax|penzai|rlax)\b")
+RELATED = re.compile(
+    r"(?:blackjax|brax|chex|clu|diffrax|distrax|equinox|evosax|flax|gymnax|haiku|haliax|jax|jaxopt|jumanji|lineax|mctx"
+    r"|numpyro|optax|optimistix|orbax|penzai|rlax)\b"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Naming:
-    """What to write for a function, and the edit that imports it where the file does not yet."""
+    """What to write for a function, and the edit that imports it where the file does not yet. Not `safe` where jax may
+    be missing, or is not known to be imported by then: the file would ask for what it does not ask for now."""
 
     text: str
     edits: tuple[Edit, ...] = ()
+    safe: bool = True
 
 
 def name_of(syntax: Syntax, function: str, node: ast.AST) -> Naming | None:
@@ -29,10 +34,51 @@ def name_of(syntax: Syntax, function: str, node: ast.AST) -> Naming | None:
         for found in syntax.imports(scope):
             text = _text(found, function)
             if text and _holds(syntax, found, scope, scopes, node):
-                return Naming(text)
-    if not _is_free(syntax, scopes):
-        return None
-    return Naming(f"{JAX}.{function}", (_import_edit(syntax, syntax.statement(node)),))
+                return Naming(text, safe=not _is_optional(syntax, found.statement))
+    beside = _imported_by(syntax, scopes, node)
+    if beside is None:
+        if not _is_free(syntax, scopes) or _optional_imports(syntax):
+            return None
+        return Naming(f"{JAX}.{function}", (_import_edit(syntax, syntax.statement(node)),), safe=False)
+    scope, statement = beside
+    if scope is syntax.tree:
+        edit = _import_edit(syntax, syntax.statement(node)) if _is_free(syntax, scopes) else None
+    else:
+        edit = _beside(syntax, statement) if _is_free_in(syntax, scopes, scope) else None
+    return None if edit is None else Naming(f"{JAX}.{function}", (edit,))
+
+
+def _imported_by(
+    syntax: Syntax, scopes: list[Scope], node: ast.AST
+) -> tuple[Scope, ast.Import | ast.ImportFrom] | None:
+    """Where something that imports jax by itself is imported in any case before a node is reached: the outermost."""
+    for scope in reversed(scopes):
+        if isinstance(scope, ast.ClassDef | ast.Lambda):
+            continue
+        for statement in scope.body:
+            if _line_in(syntax, scope, scopes, node) <= statement.lineno:
+                break
+            if isinstance(statement, ast.Import | ast.ImportFrom) and any(map(RELATED.match, _modules(statement))):
+                return scope, statement
+    return None
+
+
+def _line_in(syntax: Syntax, scope: Scope, scopes: list[Scope], node: ast.AST) -> int:
+    """The line of a scope at which a node is reached at the earliest: where the function around it is defined."""
+    inner = scopes[: scopes.index(scope)]
+    function = inner[-1] if inner else syntax.statement(node)
+    return function.lineno if isinstance(function, ast.stmt) else syntax.statement(function).lineno
+
+
+def _is_optional(syntax: Syntax, statement: ast.stmt) -> bool:
+    """Whether the program goes on where an import fails."""
+    return any(isinstance(n, ast.Try) and n.handlers for n in syntax.above(statement))
+
+
+def _optional_imports(syntax: Syntax) -> bool:
+    """Whether a file can do without jax: what imports it is imported in a ``try``."""
+    imports = (n for n in ast.walk(syntax.tree) if isinstance(n, ast.Import | ast.ImportFrom))
+    return any(any(map(RELATED.match, _modules(n))) and _is_optional(syntax, n) for n in imports)
 
 
 def _text(found: Import, function: str) -> str:
@@ -56,8 +102,8 @@ def _holds(syntax: Syntax, found: Import, scope: Scope, scopes: list[Scope], nod
     binders = syntax.binds(scope)[found.name]
     if not all(_binds_jax(syntax, binder, found) for binder in binders):
         return False
-    # What runs in the scope itself must run after the import; what is called later does.
-    return bool(inner) or (found.statement.end_lineno or 0) < syntax.statement(node).lineno
+    # A function may be called as soon as it is defined.
+    return (found.statement.end_lineno or 0) < _line_in(syntax, scope, scopes, node)
 
 
 def _binds_jax(syntax: Syntax, binder: ast.AST, found: Import) -> bool:
@@ -68,7 +114,8 @@ def _binds_jax(syntax: Syntax, binder: ast.AST, found: Import) -> bool:
             return binder.module == found.module and all(alias.name == found.attribute for alias in names)
         return all((alias.name if alias.asname else alias.name.partition(".")[0]) == JAX for alias in names)
     parent = syntax.parents.get(binder)
-    return isinstance(parent, ast.Assign) and isinstance(parent.value, ast.Constant) and parent.value.value is None
+    is_none = isinstance(parent, ast.Assign) and isinstance(parent.value, ast.Constant) and parent.value.value is None
+    return is_none and any(isinstance(n, ast.ExceptHandler) for n in syntax.above(binder))
 
 
 def _is_free(syntax: Syntax, scopes: list[Scope]) -> bool:
@@ -77,6 +124,22 @@ def _is_free(syntax: Syntax, scopes: list[Scope]) -> bool:
         return False
     module = Import(JAX, JAX, "", syntax.tree.body[0], sure=True)
     return all(_binds_jax(syntax, binder, module) for binder in syntax.binds(syntax.tree).get(JAX, ()))
+
+
+def _is_free_in(syntax: Syntax, scopes: list[Scope], scope: Scope) -> bool:
+    """Whether an import in a function may bind the name ``jax``: nothing binds or uses it there."""
+    if any(JAX in syntax.binds(each) for each in scopes[: scopes.index(scope) + 1]):
+        return False
+    return not any(isinstance(n, ast.Name) and n.id == JAX for n in ast.walk(scope))
+
+
+def _beside(syntax: Syntax, statement: ast.stmt) -> Edit | None:
+    """``import jax`` on a line of its own before an import in a function, which must have its line for itself."""
+    line = syntax.source.line(statement.lineno)
+    indent = line[: len(line) - len(line.lstrip())]
+    if syntax.source.byte_column(statement.lineno, len(indent) + 1) != statement.col_offset:
+        return None
+    return Edit(statement.lineno, 1, statement.lineno, 1, f"{indent}import {JAX}{syntax.source.newline}")
 
 
 def _import_edit(syntax: Syntax, user: ast.stmt) -> Edit:

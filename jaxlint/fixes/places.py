@@ -11,6 +11,7 @@ from jaxlint.kinds import Kind
 from jaxlint.sites import Span
 
 ITEM_ASSIGNMENT = "item assignment"
+_READERS = (ast.FormattedValue, ast.If, ast.While, ast.Assert, ast.IfExp, ast.BoolOp, ast.UnaryOp, ast.comprehension)
 _WRITTEN_BY_NAME = re.compile(r"[\w.]*\bdevice_(?:get|put)\s*\(")
 
 
@@ -31,7 +32,7 @@ def places(finding: Finding, kind: Kind, syntax: Syntax) -> list[Place] | None:
     for operand in finding.operands:
         if operand.kind.may_be(kind):
             span = operand.span or _assigned(finding, syntax)
-            if span is None:
+            if span is None or (span == finding.span and _hands_on(span, syntax)):
                 return None
             spans[span] = None
     found = [_place(span, syntax) for span in sorted(spans)]
@@ -47,6 +48,13 @@ def called(name: str, place: Place, syntax: Syntax) -> Edit:
         inner = f"({inner})"
     apart = " " if re.match(r"\w", text[place.start - 1 : place.start]) else ""
     return edit(syntax.source, place.start, place.end, f"{apart}{name}({inner})")
+
+
+def _hands_on(span: Span, syntax: Syntax) -> bool:
+    """Whether what reads an operand is no syntax, and the operand is the call that hands it to a function: ``map(float,
+    losses)``."""
+    node = syntax.expression(span)
+    return isinstance(node, ast.Call) and not isinstance(syntax.parents.get(node), _READERS)
 
 
 def _place(span: Span, syntax: Syntax) -> Place | None:

@@ -53,13 +53,13 @@ def with_fixes(
 
 def _fetch(finding: Finding, remedy: Remedy, syntax: Syntax) -> Fix | None:
     found = places(finding, Kind.DEVICE, syntax)
-    if found is None:
+    if found is None or not all(operand.tree for operand in finding.operands):
         return None
     naming = name_of(syntax, "device_get", found[0].node)
     formats = [_format(place, syntax) for place in found]
     if naming is None or None in formats:
         return None
-    safe = remedy.safe and all(formats) and _is_only_tested(finding, found[0], syntax)
+    safe = remedy.safe and naming.safe and all(formats) and _is_only_tested(finding, found[0], syntax)
     if finding.operation is Operation.FORMAT:
         safe = safe and all(operand.whole for operand in finding.operands)
     edits = (*naming.edits, *(called(naming.text, place, syntax) for place in found))
@@ -106,7 +106,7 @@ def _put(finding: Finding, remedy: Remedy, syntax: Syntax) -> Fix | None:
     naming = name_of(syntax, "device_put", found[0].node)
     if naming is None:
         return None
-    safe = remedy.safe and not SEVERAL_DEVICES.search(syntax.source.text)
+    safe = remedy.safe and naming.safe and not SEVERAL_DEVICES.search(syntax.source.text)
     edits = (*naming.edits, *(called(naming.text, place, syntax) for place in found))
     return Fix(PUT.format(f"{naming.text}(…)"), safe, edits)
 
@@ -128,7 +128,8 @@ def _is_host(operand: Operand) -> bool:
 def _hoist(finding: Finding, remedy: Remedy, syntax: Syntax) -> Fix | None:
     found = _arrays(finding, syntax)
     naming = None if found is None else name_of(syntax, "device_put", found[0].node)
-    if found is not None and naming is not None and remedy.safe and not SEVERAL_DEVICES.search(syntax.source.text):
+    sure = remedy.safe and naming is not None and naming.safe
+    if found is not None and naming is not None and sure and not SEVERAL_DEVICES.search(syntax.source.text):
         fix = hoisted(found, naming, syntax)
         if fix is not None:
             return fix
@@ -152,7 +153,7 @@ def _debug_print(finding: Finding, remedy: Remedy, syntax: Syntax) -> Fix | None
         body = body.replace('"', '\\"')
     text = f"{naming.text}({', '.join([f'{quote}{body}{quote}', *arguments])})"
     place = edit(syntax.source, *syntax.offsets(call), text)
-    return Fix(f"print the values: `{naming.text}(…)`", remedy.safe, (*naming.edits, place))
+    return Fix(f"print the values: `{naming.text}(…)`", remedy.safe and naming.safe, (*naming.edits, place))
 
 
 def _format_part(argument: ast.expr, syntax: Syntax) -> tuple[str, list[str]] | None:

@@ -88,9 +88,9 @@ def sites(engine: Engine, positions: Positions) -> Iterable[Site]:
 
 
 def given_up(engine: Engine, positions: Positions) -> tuple[GivenUp, ...]:
-    """What was not analysed to its end, with its line: 0 where the text does not tell."""
+    """What was not analysed to its end, or is told nothing of, with its line: 0 where the text does not tell."""
     by_file: dict[str, list[Abandoned]] = {}
-    for abandoned in (*engine.abandoned.values(), *engine.too_deep.values()):
+    for abandoned in (*engine.abandoned.values(), *engine.too_deep.values(), *engine.pinned_to_cpu.values()):
         by_file.setdefault(abandoned.module.path, []).append(abandoned)
     found: dict[GivenUp, None] = {}
     for path, group in by_file.items():
@@ -212,6 +212,7 @@ def _site(engine: Engine, raw: RawSite, heat: Heat, spans: Spans, flow: Flow) ->
             "" if at is None else raw.module.text_of(at),
             Span(raw.module.path, *spans[id(at)]) if id(at) in spans else None,
             raw.whole,
+            raw.tree,
         )
         for value, at in raw.operands[:MAX_OPERANDS]
     )

@@ -6,7 +6,7 @@ import libcst as cst
 
 from jaxlint.interp import uses
 from jaxlint.interp.engine import Frame, Mode
-from jaxlint.interp.heap import base_of, is_container, leaves
+from jaxlint.interp.heap import base_of, is_container, is_tree, leaves
 from jaxlint.interp.heat import Pace
 from jaxlint.interp.states import RawSite
 from jaxlint.interp.values import Instance, Token, Value, of, replace
@@ -29,6 +29,7 @@ def record(
     pace: Pace | None = None,
     if_eager: bool = False,
     whole: bool = False,
+    tree: bool = True,
 ) -> None:
     """Note a site of this activation; the same site seen again keeps the surer reading."""
     if frame.activation.joined and (traced or confidence is not Confidence.HIGH):
@@ -58,6 +59,7 @@ def record(
         if_eager=if_eager,
         owner=owner,
         whole=whole,
+        tree=tree,
     )
 
 
@@ -172,7 +174,7 @@ def reading(
     device: list[tuple[Value, cst.CSTNode | None]] = []
     tracers: list[tuple[Value, cst.CSTNode | None]] = []
     fresh: list[tuple[Value, cst.CSTNode | None]] = []
-    whole = True
+    whole = tree = True
     for value, at in operands:
         if operation in _SHOWING and value.objects:
             value = _shown(frame, node, value)
@@ -194,6 +196,7 @@ def reading(
             elif leaf.kind & Kind.DEVICE:
                 if derived or not is_fetched(frame, leaf.tokens):
                     whole = whole and leaf is value
+                    tree = tree and (leaf is value or is_tree(frame.engine.heap, value))
                     device.append((leaf, at))
                     fresh.append((leaf, at))
                 else:
@@ -211,7 +214,10 @@ def reading(
         pace = Pace.ONCE if frame.staged else None
         if not derived and frame.loops and all(_outlasts_loops(frame, leaf, at) for leaf, at in device):
             pace = frame.loops[0]  # its host copy is made once, by whichever turn comes here first
-        record(frame, node, operation, callee, device, confidence=sure, detail=detail, pace=pace, whole=whole)
+        record(
+            frame, node, operation, callee, device,
+            confidence=sure, detail=detail, pace=pace, whole=whole, tree=tree,
+        )  # fmt: skip
     return bool(tracers or device)
 
 

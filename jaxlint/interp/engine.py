@@ -258,7 +258,7 @@ class Engine:
         self.entered: dict[Place, Reads] = {}
         self.defined_in: dict[Place, list[int]] = {}
         self.guards_made: dict[Place, tuple[Frame, cst.CSTNode, bool]] = {}
-        self.pinned_to_cpu: set[str] = set()
+        self.pinned_to_cpu: dict[str, Abandoned] = {}
         self.ledger = Ledger()
         self.fetched_at: dict[Token, tuple[Frame, cst.CSTNode]] = {}
         self.memoised: set[Place] = set()

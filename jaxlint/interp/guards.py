@@ -4,7 +4,8 @@ import libcst as cst
 
 from jaxlint.interp import effects
 from jaxlint.interp.engine import Call, Frame, Guard, Handler, handler
-from jaxlint.interp.program import children
+from jaxlint.interp.program import children, walk
+from jaxlint.interp.states import Abandoned
 from jaxlint.interp.values import NONE, UNKNOWN, Function, LibraryObject, Value, of
 from jaxlint.sites import Operation
 
@@ -233,8 +234,8 @@ def _config_update(call: Call) -> Value:
     if option is not None and option.const and isinstance(option.const[0], str):
         if option.const[0].startswith("jax_transfer_guard"):
             _check_level(call.frame, call.node, value)
-        if option.const[0] in _PLATFORM_OPTIONS and value is not None and value.const == ("cpu",):
-            call.engine.pinned_to_cpu.add(call.frame.module.path)
+        if option.const[0] in _PLATFORM_OPTIONS and value is not None:
+            _platform(call.frame, call.node, value)
     return NONE
 
 
@@ -259,5 +260,23 @@ def _decorate_guard(call: Call) -> Value:
 def pinning(frame: Frame, node: cst.CSTNode, base: Value, key: Value, value: Value) -> None:
     """Remember a file that pins itself to the CPU through the environment."""
     environ = any(isinstance(o, LibraryObject) and o.name == "os.environ" for o in base.objects)
-    if environ and key.const and key.const[0] in _PLATFORM_VARIABLES and value.const == ("cpu",):
-        frame.engine.pinned_to_cpu.add(frame.module.path)
+    if environ and key.const and key.const[0] in _PLATFORM_VARIABLES:
+        _platform(frame, node, value)
+
+
+def _platform(frame: Frame, node: cst.CSTNode, value: Value) -> None:
+    """The file asks for a platform: for the CPU whatever happens, or by what is asked last for another."""
+    pinned = frame.engine.pinned_to_cpu
+    if value.const != ("cpu",):
+        pinned.pop(frame.module.path, None)
+    elif _in_any_case(frame, node):
+        reason = "the program asks for the CPU, where nothing is copied between host and device"
+        pinned[frame.module.path] = Abandoned(frame.module, node, "the file", reason)
+
+
+def _in_any_case(frame: Frame, node: cst.CSTNode) -> bool:
+    """True of what stands in no branch of its function or module."""
+    suite = frame.module.tree if frame.info is None else frame.info.body
+    body = suite.body if isinstance(suite, cst.Module | cst.BaseSuite) else ()
+    lines = (line for line in body if isinstance(line, cst.SimpleStatementLine | cst.BaseSmallStatement))
+    return any(each is node for line in lines for each in walk(line))

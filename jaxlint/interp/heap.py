@@ -296,6 +296,23 @@ def leaves(heap: Heap, value: Value, depth: int = 5) -> list[Value]:
     return out
 
 
+def is_tree(heap: Heap, value: Value, depth: int = 5) -> bool:
+    """True if all arrays that a value holds lie in tuples, lists and dicts, where jax.device_get finds them."""
+    for obj in value.objects:
+        match base_of(obj):
+            case Tuple(items):
+                inner: Iterable[Value] = items
+            case Sequence(name="list") | Mapping():
+                inner = _read_all(heap, obj)
+            case Sequence() | Stream() | Instance() | LibraryObject():
+                return False
+            case _:
+                continue
+        if depth == 0 or not all(is_tree(heap, each, depth - 1) for each in inner):
+            return False
+    return True
+
+
 def _collect(heap: Heap, value: Value, depth: int, out: list[Value], seen: set[Object]) -> None:
     if len(out) >= MAX_LEAVES:
         return

@@ -95,6 +95,7 @@ class RawSite:
     if_eager: bool = False
     owner: Place | None = None
     whole: bool = False
+    tree: bool = True
 
 
 @dataclass(slots=True, eq=False)

@@ -21,6 +21,8 @@ from jaxlint.source.text import SourceText
 
 _PARSER_ERROR = re.compile(r"parser error: error at (\d+):(\d+): ")
 _LAST_TOKEN = re.compile(r"(?:\w+|\S)\s*\Z")
+# What the native parser lets pass, libcst's nodes may refuse: text beside bytes.
+_REFUSED = (libcst.ParserSyntaxError, libcst.CSTValidationError)
 _NEWEST_SYNTAX = (3, 14)
 _LONG_CHAIN = 200
 
@@ -44,8 +46,8 @@ def _parse(source: SourceText, verify: bool) -> libcst.Module:
             # The tree may be deeper than this Python bears: better told here than by an analysis.
             generate(module, CodegenState(module.default_indent, module.default_newline))
         return module
-    except libcst.ParserSyntaxError as error:
-        raise _explained(source, error.message) from None
+    except _REFUSED as error:
+        raise _explained(source, getattr(error, "message", str(error))) from None
     except UnicodeEncodeError as error:
         message = f"source code cannot contain the lone surrogate U+{ord(source.text[error.start]):04X}"
         raise SourceError(source.path, message, *source.place(error.start)) from None
@@ -105,7 +107,7 @@ def _reads_on_after(source: SourceText, line: int) -> bool:
     for text in (head, f"{head}\n{indent} pass\n"):
         try:
             libcst.parse_module(text)
-        except libcst.ParserSyntaxError:
+        except _REFUSED:
             continue
         return True
     return False
