@@ -140,7 +140,7 @@ def test_an_import_in_a_function_is_made_in_that_function() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "try:\n    import jax.numpy as j\nexcept ImportError:\n    import numpy as j\n\nprint(float(j.ones(())))\n",
+        "try:\n    import jax.numpy as j\nexcept ImportError:\n    import numpy as j\n\nfloat(j.ones(()))\n",
         "def f():\n    x = 1; import jax.numpy as jnp\n    return float(jnp.ones(()))\n",
         "def f():\n    import jax.numpy as jnp\n    return float(jnp.ones(())) + jax\n",
         "import jax.numpy as jnp\n\njax = None\n\nprint(float(jnp.ones(())))\n",
@@ -160,7 +160,7 @@ def test_a_function_may_be_called_before_a_later_import() -> None:
     "text",
     [
         "import transformers\n\nprint(float(transformers.FlaxAutoModel.from_pretrained('x')(1).logits))\n",
-        "import jax.numpy as j\ntry:\n    import jax\nexcept ImportError:\n    jax = None\n\nprint(float(j.ones(())))\n",
+        "import jax.numpy as j\ntry:\n    import jax\nexcept ImportError:\n    jax = None\n\nfloat(j.ones(()))\n",
     ],
 )
 def test_a_fix_that_asks_for_jax_where_the_file_may_do_without_is_unsafe(text: str) -> None:
