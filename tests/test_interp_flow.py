@@ -33,6 +33,24 @@ BRANCHES = {
         else:
             print(step(4.0))
     """,
+    "known: a text among texts": """
+        def start(modes, x):
+            if "noise" in modes:
+                print(step(x))
+            if "zeros" in modes:
+                print(step(x))  # d2h
+            if "zeros" not in modes:
+                print(step(x))
+        start(("zeros", "ones"), 1.0)
+    """,
+    "known: nothing is in an empty list": """
+        def start(x, modes=None):
+            if modes is None:
+                modes = []
+            if "noise" in modes:
+                print(step(x))
+        start(1.0)
+    """,
     "known: a flag of the module": """
         DEBUG = False
         def f(x):
@@ -682,6 +700,16 @@ GENERATORS = {
 GENERATOR_GAPS: dict[str, str] = {}
 
 FETCHED = {
+    "an array in a dict or list that is written where it is read": """
+        import json
+        def run():
+            for n in range(10):
+                x = step(n)
+                print(x)  # d2h
+                print({"x": x}, [n, x], {f"x/{n}": x})
+                print({"x": x, "y": step(n)})  # d2h
+        run()
+    """,
     "the second fetch of one array is free": """
         x = step(1.0)
         print(x)  # d2h

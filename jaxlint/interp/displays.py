@@ -73,6 +73,7 @@ def _list(frame: Frame, node: cst.CSTNode) -> Value:
     else:
         for n, item in enumerate(items):
             heap.write(seq, str(n), item)
+        frame.displayed[id(node)] = {str(n): item for n, item in enumerate(items)}
     return of(seq)
 
 
