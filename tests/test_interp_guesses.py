@@ -123,6 +123,15 @@ GUESSES = {
         change(crop=step(1.0))
         print(settings["copies"])
     """,
+    "a copy of a tree, into which something else is put": """
+        settings = {"rate": np.ones(3), "step": step(1.0)}
+        mine = jax.tree.map(lambda x: x, settings)
+        mine["rate"] = step(2.0)
+        other = settings.copy()
+        other["rate"] = step(3.0)
+        print(settings["rate"])
+        print(mine["step"])  # d2h
+    """,
     "a sum under each key": """
         sums = {"loss": 0.0, "accuracy": 0.0}
         for key, value in read():

@@ -4,7 +4,7 @@ import libcst as cst
 
 from jaxlint.interp import effects, uses
 from jaxlint.interp.engine import Argument, Frame
-from jaxlint.interp.guessing import guess, uncertain
+from jaxlint.interp.guessing import doubted, guess, uncertain
 from jaxlint.interp.heap import ANY, base_of, element_of, read, values_of
 from jaxlint.interp.library import fresh_array
 from jaxlint.interp.values import (
@@ -88,7 +88,7 @@ def _item(frame: Frame, node: cst.CSTNode, obj: Object, index: Value, at: cst.CS
                 return join(exact, guess(rest, frame.origin(node, _OTHER_KEY)) if _is_setting(exact, rest) else rest)
             if exact is not None:
                 return identified(obj, str(index.const[0]), exact)
-            return UNKNOWN if rest is None else rest
+            return UNKNOWN if rest is None else doubted(rest, frame.origin(node, _OTHER_KEY))
         found = values_of(heap, obj)
         return UNKNOWN if found.is_nothing else found
     if isinstance(below, Instance):
@@ -118,8 +118,10 @@ _OTHER_KEY = "stored under a key that is not known"
 
 
 def _is_setting(exact: Value, rest: Value) -> bool:
-    """True of a literal that is no beginning of a sum: what is stored under some key is most likely not stored here."""
-    return bool(rest.kind & ARRAY and exact.known(Kind.PYTHON) and exact.const and exact.const[0] not in {0, ""})
+    """True of anything but an array, and of no beginning of a sum: what is stored under some key is hardly stored here."""
+    if not rest.kind & ARRAY or exact.kind & ARRAY or exact.is_nothing:
+        return False
+    return not (exact.const and exact.const[0] in {0, None, ""})
 
 
 def identified(obj: Object, field: str, value: Value) -> Value:
