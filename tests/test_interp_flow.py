@@ -700,6 +700,48 @@ GENERATORS = {
 GENERATOR_GAPS: dict[str, str] = {}
 
 FETCHED = {
+    "fetched on each way, whichever array it is": """
+        def run(flag):
+            best = 0.0
+            for n in range(10):
+                if flag:
+                    x = step(n)
+                    print(x)  # d2h
+                else:
+                    x = step(2 * n)
+                    print(x)  # d2h
+                if n % 2:
+                    best = x
+                print(x, best)
+        run(flag)
+    """,
+    "fetched on one way, and made anew on the other": """
+        def run(flag):
+            x = step(1.0)
+            if flag:
+                print(x)  # d2h
+            else:
+                x = step(2.0)
+            print(x)  # d2h
+        run(flag)
+    """,
+    "made at each turn, on one of two ways, and never named": """
+        def run(rate):
+            for n in range(10):
+                print(step(n) if flag else rate)  # d2h
+        run(0.1)
+    """,
+    "fetched on one way only": """
+        def run(flag):
+            x = step(1.0)
+            y = x
+            if flag:
+                print(x)  # d2h
+            else:
+                x = step(2.0)
+            print(y)  # d2h
+        run(flag)
+    """,
     "an array in a dict or list that is written where it is read": """
         import json
         def run():
