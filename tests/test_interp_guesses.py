@@ -132,6 +132,17 @@ GUESSES = {
         print(settings["rate"])
         print(mine["step"])  # d2h
     """,
+    "a key of a tree whose branches may be arrays": """
+        def put(tree, path, value):
+            branch = tree
+            for key in path[:-1]:
+                if key not in branch:
+                    branch[key] = {}
+                branch = branch[key]
+            branch[path[-1]] = value
+
+        put({}, source().split("/"), step(1.0))
+    """,
     "a sum under each key": """
         sums = {"loss": 0.0, "accuracy": 0.0}
         for key, value in read():

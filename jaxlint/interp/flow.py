@@ -7,7 +7,7 @@ import libcst as cst
 from jaxlint.interp import effects, guards, uses
 from jaxlint.interp.assignment import assign, refine_item
 from jaxlint.interp.definitions import define_class, define_function
-from jaxlint.interp.engine import Frame, Guard, statement
+from jaxlint.interp.engine import Frame, Guard, Mode, statement
 from jaxlint.interp.firsts import made_once
 from jaxlint.interp.gates import gate_of, gated
 from jaxlint.interp.generators import note_suspension
@@ -363,7 +363,7 @@ def _with(frame: Frame, node: cst.CSTNode) -> None:
     assert isinstance(node, cst.With)
     held = frame.guards
     handlers = len(frame.handlers)
-    disabled = frame.jit_disabled
+    disabled, mode = frame.jit_disabled, frame.mode
     for item in node.items:
         value = frame.engine.evaluate(frame, item.item)
         if node.asynchronous is not None:
@@ -371,6 +371,8 @@ def _with(frame: Frame, node: cst.CSTNode) -> None:
         entered = _entered(frame, item.item, value)
         if any(isinstance(o, LibraryObject) and o.name == "jax.disable_jit" for o in value.objects):
             frame.jit_disabled = frame.jit_disabled or _is_asked(frame, item.item)
+        if any(isinstance(o, LibraryObject) and o.name == "jax.ensure_compile_time_eval" for o in value.objects):
+            frame.mode = Mode.EAGER  # what depends on no tracer is computed at once
         guard = guards.entered(frame, item.item, value)
         if guard is not None:
             frame.guards = (*frame.guards, guard)
@@ -384,7 +386,7 @@ def _with(frame: Frame, node: cst.CSTNode) -> None:
         guards.body_of_guard(frame, node)
     execute(frame, node.body)
     frame.guards = held
-    frame.jit_disabled = disabled
+    frame.jit_disabled, frame.mode = disabled, mode
     del frame.handlers[handlers:]
     if any(_swallows(item.item) for item in node.items):
         frame.state.alive = True

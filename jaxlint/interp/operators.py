@@ -350,7 +350,8 @@ def _membership(
             element = element_of(frame.engine.heap, of(obj))
             if left.kind & ARRAY or element.kind & ARRAY:
                 operands = [(left, nodes[0]), (element, nodes[1])]
-    if right.kind & ARRAY and not right.unknown:
+    # A key is looked up in what may be a dict: that it may be an array as well is how its branches look from here.
+    if right.kind & ARRAY and not right.unknown and not any(isinstance(base_of(o), Mapping) for o in right.objects):
         operands = [(arithmetic(frame, node, left, right, nodes, "in"), node)]
     if operands:
         effects.reading(frame, node, Operation.REDUCE, "in", operands)
