@@ -97,7 +97,7 @@ def _hand_on(call: Call) -> Value:
 
 @handler("foreign")
 def _foreign(call: Call) -> Value:
-    """A decorator of another compiler (numba, Warp, Taichi, Triton): Python never runs the body that it is put above."""
+    """A decorator of another compiler (numba, Warp, Taichi, Triton): Python never runs the body below it."""
     functions = [o for o in call.given(0).objects if isinstance(o, Function)]
     if not functions:
         return of(LibraryObject("foreign.decorator"))

@@ -8,7 +8,7 @@ from jaxlint.interp import effects, guards, uses
 from jaxlint.interp.assignment import assign, refine_item
 from jaxlint.interp.definitions import define_class, define_function
 from jaxlint.interp.engine import Frame, Guard, Mode, statement
-from jaxlint.interp.firsts import made_once
+from jaxlint.interp.firsts import made_in_one_turn, made_once
 from jaxlint.interp.gates import gate_of, gated
 from jaxlint.interp.generators import note_suspension
 from jaxlint.interp.guessing import guess
@@ -278,8 +278,12 @@ def _if(frame: Frame, node: cst.CSTNode) -> None:
     else:
         narrow(frame, node.test, positive=True)
         first = made_once(frame, node.test, (node.body,), holds=True)
+        pace = frame.pace
+        if made_in_one_turn(frame, node.test, node.body):
+            frame.pace = frame.loops[0]
         with frame.at_pace(Pace.SINGLE if first else Pace.GATED if gate is Gate.PASSED else Pace.ONCE):
             execute(frame, node.body)
+        frame.pace = pace
     after = frame.state
     frame.state = before
     if known is True:

@@ -71,7 +71,7 @@ class State:
 
 
 def _fetched_in_both(a: State, b: State) -> set[Token]:
-    """The arrays that have a host copy in whichever state holds them: one that only one branch makes counts by itself."""
+    """The arrays that have a host copy in whichever state holds them: what only one branch makes counts by itself."""
     fetched = a.fetched & b.fetched
     for some, other in ((a, b), (b, a)):
         rest = [t for t in some.fetched - other.fetched if isinstance(t[0], Place)]

@@ -118,7 +118,7 @@ _OTHER_KEY = "stored under a key that is not known"
 
 
 def _is_setting(exact: Value, rest: Value) -> bool:
-    """True of anything but an array, and of no beginning of a sum: what is stored under some key is hardly stored here."""
+    """True of anything but an array and the beginning of a sum: what is stored under some key is hardly stored here."""
     if not rest.kind & ARRAY or exact.kind & ARRAY or exact.is_nothing:
         return False
     return not (exact.const and exact.const[0] in {0, None, ""})

@@ -113,7 +113,8 @@ def _mapped_object(call: Call, apply: Callable[[Value], Value], obj: Object) -> 
     distinct = list({(_leaf.kind, _leaf.unknown): _leaf for _leaf in found}.values())
     results = [apply(leaf) for leaf in distinct]
     result = join_all(results) if found else apply(UNKNOWN)
-    if len(distinct) > 1 and all(r.kind == leaf.kind and not r.objects for r, leaf in zip(results, distinct, strict=True)):
+    kept = all(r.kind == leaf.kind and not r.objects for r, leaf in zip(results, distinct, strict=True))
+    if kept and len(distinct) > 1:
         return of(copied(call.frame, call.node, obj))  # each leaf stays where it is
     if result.kind and not result.objects:
         single = next((k for k in (Kind.TRACER, Kind.DEVICE, Kind.NUMPY, Kind.PYTHON) if k in result.kind), Kind(0))
