@@ -43,7 +43,9 @@ def once(name: str, data: bytes) -> Fixed:
 def strays(before: str, after: str, findings: list[Finding]) -> Iterator[str]:
     """The lines that differ and are neither a finding's nor a line that fixes add."""
     allowed = {line for f in findings for line in range(f.span.line, f.span.end_line + 1)}
-    allowed |= {edit.line for f in findings if f.fix for edit in f.fix.edits if edit.end_column > edit.column}
+    edits = [edit for f in findings if f.fix for edit in f.fix.edits]
+    replaced = [edit for edit in edits if (edit.line, edit.column) != (edit.end_line, edit.end_column)]
+    allowed |= {line for edit in replaced for line in range(edit.line, edit.end_line + 1)}
     old, new = before.splitlines(), after.splitlines()
     for word, start, end, begin, stop in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if word != "equal":

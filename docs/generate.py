@@ -118,11 +118,15 @@ def compatibility(rows: Mapping[str, Mapping[str, Any]]) -> str:
     groups = list(next(iter(rows.values()))["tests"])
     names = ["Python", "JAX", "NumPy", "libcst", *groups, "backends that served"]
     lines = [names, ["---"] * len(names)]
-    for row in rows.values():
+    for row in sorted(rows.values(), key=lambda row: [_version(row["python"]), _version(row["jax"])]):
         counts = [_counted(row["tests"][group]) for group in groups]
         served = "sentinel" if row["virtual"] else "sentinel, virtual"
         lines.append([row["python"], row["jax"], row["numpy"], row["libcst"], *counts, served])
     return COMPATIBILITY.format(table="".join(f"| {' | '.join(line)} |\n" for line in lines))
+
+
+def _version(text: str) -> list[int]:
+    return [int(part) for part in text.split(".")]
 
 
 def _counted(tests: Mapping[str, int]) -> str:
@@ -132,8 +136,7 @@ def _counted(tests: Mapping[str, int]) -> str:
 
 
 if __name__ == "__main__":
-    if (FOLDER / "compatibility.json").exists():
-        record = json.loads((FOLDER / "compatibility.json").read_text("utf-8"))
-        (FOLDER / "compatibility.md").write_text(compatibility(record), encoding="utf-8")
+    record = json.loads((FOLDER / "compatibility.json").read_text("utf-8"))
+    (FOLDER / "compatibility.md").write_text(compatibility(record), encoding="utf-8")
     (FOLDER / "fixing.md").write_text(fixing((FOLDER / "fixing.md").read_text("utf-8")), encoding="utf-8")
     (FOLDER / "configuration.md").write_text(page(), encoding="utf-8")

@@ -30,7 +30,7 @@ _OUTSIDE = re.compile(r"\[([^\]]+)\]\(\.\./[^)]+\)")
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Puts the rules into the navigation, and leaves out what is not written yet."""
+    """Puts the rules into the navigation."""
     assert config.nav is not None
     config.nav = list(_filled(config.nav))
     return config
@@ -42,7 +42,7 @@ def _filled(entries: list[object]) -> Iterator[object]:
             yield {"Rules": ["rules/index.md", *({FAMILIES[f]: pages} for f, pages in _by_family().items())]}
         elif isinstance(entry, dict):
             yield {title: list(_filled(inner)) for title, inner in entry.items()}
-        elif entry == MODELS or (ROOT / "docs" / str(entry)).is_file():
+        else:
             yield entry
 
 

@@ -22,6 +22,7 @@ from jaxlint.rulebook import Rule, judge, load_rules
 from jaxlint.selection import anchored, common_root, enabled, file_ignores, matcher, wanted
 from jaxlint.settings import Settings
 from jaxlint.sites import Confidence, Heat
+from jaxlint.source.collector import collector_paused
 from jaxlint.source.files import Discovery, SourceFile, discover, shown_path
 from jaxlint.source.suppressions import Complaint, Suppressions, Word
 from jaxlint.source.text import read_bytes
@@ -238,6 +239,7 @@ def _nothing_beside() -> Discovery:
     return Discovery((), ())
 
 
+@collector_paused()
 def _check(
     settings: Settings,
     found: Discovery,
@@ -278,19 +280,17 @@ def _analyse(inputs: Inputs, settings: Settings, beside: Callable[[], Discovery]
     if not roots and not settings.models:
         return None
     from jaxlint.interp.run import analyse
-    from jaxlint.source.parse import collector_paused
     from jaxlint.source.positions import spans_of
 
     inputs.add_beside(beside().files)
-    with collector_paused():
-        return analyse(
-            roots,
-            paths,
-            (*paths, *inputs.beside),
-            inputs.load,
-            _models(settings),
-            lambda tree, nodes: {id(n): place for n, place in spans_of(tree, nodes, inputs.text_of(tree)).items()},
-        )
+    return analyse(
+        roots,
+        paths,
+        (*paths, *inputs.beside),
+        inputs.load,
+        _models(settings),
+        lambda tree, nodes: {id(n): place for n, place in spans_of(tree, nodes, inputs.text_of(tree)).items()},
+    )
 
 
 def _error_order(error: FileError) -> tuple[str, int, int, int]:

@@ -110,7 +110,7 @@ class Inputs:
                 self._fail(path, error)
             return None
         self._texts[id(tree)] = source.text
-        return Program(path, tree, _Marks(suppressions))
+        return Program(path, tree, _Marks(suppressions), len(source.line_starts))
 
     def _fail(self, path: str, error: SourceError) -> None:
         if path in self.beside:

@@ -3,16 +3,16 @@
 import ast
 from typing import TypeVar
 
-from jaxlint.witness import rewrite
+from jaxlint.witness import nodes, operands
 
 # All of these hand on their second argument.
 HANDING = {
-    rewrite.BEGIN, rewrite.ALSO, rewrite.OPEN, rewrite.END, rewrite.LATER, rewrite.TRUTH, rewrite.MATCH,
-    rewrite.CHOOSE, rewrite.HAND,
+    nodes.BEGIN, nodes.ALSO, nodes.OPEN, nodes.END, nodes.LATER, nodes.TRUTH, nodes.MATCH,
+    nodes.CHOOSE, nodes.HAND,
 }  # fmt: skip
-NAMES = {*HANDING, rewrite.ATTEMPT, rewrite.RAISED, rewrite.HOLD}
-BINARY = {name: kind for kind, name in rewrite.BINARY.items()}
-COMPARISONS = {name: kind for kind, name in rewrite.COMPARISONS.items()}
+NAMES = {*HANDING, nodes.ATTEMPT, nodes.RAISED, nodes.HOLD}
+BINARY = {name: kind for kind, name in operands.BINARY.items()}
+COMPARISONS = {name: kind for kind, name in operands.COMPARISONS.items()}
 _Node = TypeVar("_Node", bound=ast.AST)
 
 
@@ -43,7 +43,7 @@ class _Restorer(ast.NodeTransformer):
         match node:
             case ast.Call(func=ast.Name(id=name), args=[_, value, *_]) if name in HANDING:
                 return value
-            case ast.Call(func=ast.Call(func=ast.Name(id=rewrite.ATTEMPT), args=[_, function, left, *right])):
+            case ast.Call(func=ast.Call(func=ast.Name(id=nodes.ATTEMPT), args=[_, function, left, *right])):
                 assert isinstance(function, ast.Attribute)
                 made: ast.expr = (
                     ast.BinOp(left, BINARY[function.attr](), right[0])
@@ -56,7 +56,7 @@ class _Restorer(ast.NodeTransformer):
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
         self.generic_visit(node)
         match node.value:
-            case ast.Tuple(elts=[ast.Call(func=ast.Name(id=rewrite.HOLD)), value]):
+            case ast.Tuple(elts=[ast.Call(func=ast.Name(id=nodes.HOLD)), value]):
                 return value
         return node
 
@@ -78,7 +78,7 @@ class _Restorer(ast.NodeTransformer):
 
     def visit_Try(self, node: ast.Try) -> ast.AST | list[ast.stmt]:
         match node.handlers:
-            case [ast.ExceptHandler(body=[ast.Try(body=[ast.Expr(ast.Call(ast.Name(rewrite.RAISED)))]), ast.Raise()])]:
+            case [ast.ExceptHandler(body=[ast.Try(body=[ast.Expr(ast.Call(ast.Name(nodes.RAISED)))]), ast.Raise()])]:
                 assert not node.orelse
                 assert not node.finalbody
                 statements: list[ast.stmt] = []
@@ -95,15 +95,15 @@ class _Restorer(ast.NodeTransformer):
 
 def _ended(node: ast.expr) -> ast.expr | None:
     match node:
-        case ast.Subscript(value=ast.Tuple(elts=[ast.Call(func=ast.Name(id=rewrite.HOLD)), value])):
+        case ast.Subscript(value=ast.Tuple(elts=[ast.Call(func=ast.Name(id=nodes.HOLD)), value])):
             return _ended(value)
-        case ast.Call(func=ast.Name(id=rewrite.END | rewrite.LATER), args=[_, value]):
+        case ast.Call(func=ast.Name(id=nodes.END | nodes.LATER), args=[_, value]):
             return value
     return None
 
 
 def _is_end(node: ast.expr) -> bool:
     match node:
-        case ast.Call(func=ast.Name(id=rewrite.END), args=[_, ast.Constant(value=None)]):
+        case ast.Call(func=ast.Name(id=nodes.END), args=[_, ast.Constant(value=None)]):
             return True
     return False

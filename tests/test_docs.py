@@ -1,9 +1,12 @@
 """Generated documentation is what its generator writes now, and what people copy from it holds."""
 
+import functools
 import json
 import re
 import runpy
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -29,40 +32,41 @@ def test_the_table_of_fixes_is_generated() -> None:
 
 
 RECORDED = ROOT / "docs" / "compatibility.json"
-RECORD = json.loads(RECORDED.read_text("utf-8")) if RECORDED.exists() else {}
-needs_record = pytest.mark.skipif(not RECORD, reason="nox has not recorded a run yet")
+RECORD = json.loads(RECORDED.read_text("utf-8"))
 
 
-@needs_record
+@functools.cache
+def matrix() -> Mapping[str, Any]:
+    """What ``noxfile.py`` holds; nox knows its session from then on, and a second time would warn."""
+    return runpy.run_path(str(ROOT / "noxfile.py"))
+
+
 def test_the_page_on_versions_is_generated_from_what_was_run() -> None:
     page = runpy.run_path(str(ROOT / "docs" / "generate.py"))["compatibility"](RECORD)
     assert (ROOT / "docs" / "compatibility.md").read_text("utf-8") == page, "run python docs/generate.py"
     assert [name for name, row in RECORD.items() for tests in row["tests"].values() if tests["failed"]] == []
 
 
-@needs_record
 def test_the_record_of_versions_is_that_of_the_matrix() -> None:
     """Each row has the Python, JAX, NumPy and libcst that the matrix names; every Python and every JAX was run."""
-    matrix = runpy.run_path(str(ROOT / "noxfile.py"))
-    rows = {row.id: row.args for row in matrix["ROWS"]}
+    rows = {row.id: row.args for row in matrix()["ROWS"]}
     for name, row in RECORD.items():
         python, *pins = rows[name]
         assert row["python"].startswith(f"{python}.")
         for pin in pins:
             package, _, version = pin.partition("==")
             assert row[package] == (version or row[package])
-        assert list(row["tests"]) == list(matrix["GROUPS"])
+        assert list(row["tests"]) == list(matrix()["GROUPS"])
         assert all(tests["passed"] for tests in row["tests"].values())
     assert {name.partition("-")[0] for name in RECORD} >= {"3.11", "3.12", "3.13"}
     assert {name.partition("-")[2] for name in RECORD} == {"oldest", "middle", "newest"}
 
 
 def test_the_matrix_has_every_python_and_every_jax_and_runs_tests_that_exist() -> None:
-    matrix = runpy.run_path(str(ROOT / "noxfile.py"))
-    rows = {tuple(str(row.id).split("-")) for row in matrix["ROWS"]}
+    rows = {tuple(str(row.id).split("-")) for row in matrix()["ROWS"]}
     assert rows >= {(python, jax) for python in ("3.11", "3.12", "3.13") for jax in ("oldest", "middle", "newest")}
     files = {path.stem for path in (ROOT / "tests").glob("test_*.py")}
-    assert {name for names in matrix["GROUPS"].values() for name in names} <= files
+    assert {name for names in matrix()["GROUPS"].values() for name in names} <= files
 
 
 def test_documented_defaults_are_the_defaults(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from jaxlint.interp.budget import Budget
 from jaxlint.interp.heap import Heap, leaves, moved
 from jaxlint.interp.heat import Gate
 from jaxlint.interp.values import (
@@ -17,6 +18,7 @@ from jaxlint.interp.values import (
     NONE,
     NOTHING,
     NULL,
+    NUMPY,
     PYTHON,
     UNKNOWN,
     Class,
@@ -229,6 +231,16 @@ class TestEquality:
         other = twin(value)
         assert other == value
         assert hash(other) == hash(value)
+
+    def test_equal_names_are_one_object_but_not_where_they_hold_values(self) -> None:
+        place = Place("a.py", 1)
+        assert Library("jax") is Library("jax")
+        made = Instance(Class(place, 0), place, 0)
+        assert Moved(made, Kind.DEVICE) is Moved(Instance(Class(place, 0), place, 0), Kind.DEVICE)
+        known = replace(NUMPY, origin=Origin(place, "known"))
+        bars = [Moved(LibraryObject("tqdm.tqdm", (value,)), Kind.DEVICE) for value in (NUMPY, known)]
+        assert bars[0] == bars[1]
+        assert bars[0] is not bars[1]
 
     @few
     @given(values(), origins, tokens, st.sampled_from(["", "default", "cpu"]))
@@ -585,10 +597,10 @@ WRITES = st.lists(st.tuples(st.sampled_from(LISTS), st.sampled_from(["0", "1", "
 def test_what_was_read_before_does_not_change_what_is_read(
     writes: list[tuple[Sequence, str, Value]], root: Object
 ) -> None:
-    asked = Heap()
+    asked = Heap(Budget())
     for n, (obj, field, value) in enumerate(writes):
         asked.write(obj, field, value)
-        fresh = Heap()
+        fresh = Heap(Budget())
         for write in writes[: n + 1]:
             fresh.write(*write)
         assert list(map(repr, leaves(asked, of(root)))) == list(map(repr, leaves(fresh, of(root))))
@@ -598,7 +610,7 @@ def test_what_was_read_before_does_not_change_what_is_read(
 def test_whoever_read_leaves_is_told_when_they_are_others(
     writes: list[tuple[Sequence, str, Value]], root: Object
 ) -> None:
-    heap = Heap()
+    heap = Heap(Budget())
     for obj, field, value in writes:
         heap.reads = {}
         before = leaves(heap, of(root))

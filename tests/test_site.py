@@ -59,14 +59,12 @@ def test_no_page_loads_anything_from_elsewhere(site: Path) -> None:
         assert loads == [], page
 
 
-def test_a_dead_link_fails_the_build(tmp_path: Path) -> None:
-    (tmp_path / "docs").mkdir()
-    for name in ("mkdocs.yml", "docs/hooks.py"):
-        shutil.copy(ROOT / name, tmp_path / name)
-    page = tmp_path / "docs" / "index.md"
-    page.write_text("# Title\n\n[good](#title)\n")
-    assert built(tmp_path, tmp_path / "site").returncode == 0
-    page.write_text("# Title\n\n[dead](none.md)\n")
+def test_a_dead_link_fails_the_build(site: Path, tmp_path: Path) -> None:
+    assert (site / "index.html").exists()
+    shutil.copy(ROOT / "mkdocs.yml", tmp_path)
+    shutil.copytree(ROOT / "docs", tmp_path / "docs")
+    with (tmp_path / "docs" / "index.md").open("a", encoding="utf-8") as page:
+        page.write("\n[dead](none.md)\n")
     done = built(tmp_path, tmp_path / "site")
     assert done.returncode != 0
     assert "none.md" in done.stderr

@@ -6,7 +6,8 @@ Knows places and names, and no rule. A text that the running Python can not pars
 import ast
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from jaxlint.sites import Span
@@ -48,6 +49,7 @@ class Syntax:
     strings: list[ast.JoinedStr] = field(default_factory=list)
     _at: dict[tuple[int, int, int, int], list[ast.expr]] = field(default_factory=dict)
     _bound: dict[ast.AST, dict[str, list[ast.AST]]] = field(default_factory=dict)
+    _imported: dict[ast.AST, list[Import]] = field(default_factory=dict)
 
     def expression(self, span: Span) -> ast.expr | None:
         """The outermost expression that stands exactly there."""
@@ -108,23 +110,11 @@ class Syntax:
             found.update(self.binds(scope))
         return found
 
-    def imports(self, scope: Scope) -> Iterator[Import]:
+    def imports(self, scope: Scope) -> list[Import]:
         """The absolute imports of a scope's own statements. Those in branches are not sure to have run."""
-        if isinstance(scope, ast.Lambda):
-            return
-        todo: list[tuple[ast.stmt, bool]] = [(statement, True) for statement in scope.body]
-        while todo:
-            statement, sure = todo.pop(0)
-            if isinstance(statement, ast.Import | ast.ImportFrom):
-                yield from _imports(statement, sure)
-            elif not isinstance(statement, SCOPES):
-                inner = [n for n in ast.iter_child_nodes(statement) if isinstance(n, ast.stmt)]
-                # What a `try` imports is there, or the program has gone another way; a `with` always runs.
-                first = {*statement.body} if isinstance(statement, ast.Try | ast.With | ast.AsyncWith) else set()
-                todo += [(n, sure and n in first) for n in inner]
-                for part in ast.iter_child_nodes(statement):
-                    if isinstance(part, ast.ExceptHandler | ast.match_case):
-                        todo += [(n, False) for n in part.body]
+        if scope not in self._imported:
+            self._imported[scope] = [] if isinstance(scope, ast.Lambda) else list(_imported(scope.body))
+        return self._imported[scope]
 
     def text(self, node: ast.expr) -> str:
         """The source of an expression, without parentheses around it."""
@@ -164,6 +154,22 @@ def read(source: SourceText, part: Callable[[int], int] = _one_part) -> Syntax |
     return syntax
 
 
+def _imported(body: Sequence[ast.stmt]) -> Iterator[Import]:
+    todo = deque((statement, True) for statement in body)
+    while todo:
+        statement, sure = todo.popleft()
+        if isinstance(statement, ast.Import | ast.ImportFrom):
+            yield from _imports(statement, sure)
+        elif not isinstance(statement, SCOPES):
+            inner = [n for n in ast.iter_child_nodes(statement) if isinstance(n, ast.stmt)]
+            # What a `try` imports is there, or the program has gone another way; a `with` always runs.
+            first = {*statement.body} if isinstance(statement, ast.Try | ast.With | ast.AsyncWith) else set()
+            todo += [(n, sure and n in first) for n in inner]
+            for part in ast.iter_child_nodes(statement):
+                if isinstance(part, ast.ExceptHandler | ast.match_case):
+                    todo += [(n, False) for n in part.body]
+
+
 def _imports(statement: ast.Import | ast.ImportFrom, sure: bool) -> Iterator[Import]:
     for alias in statement.names:
         if isinstance(statement, ast.ImportFrom):
@@ -178,9 +184,7 @@ def _imports(statement: ast.Import | ast.ImportFrom, sure: bool) -> Iterator[Imp
 
 def _inside(scope: Scope, child: ast.AST) -> bool:
     """Whether names in a part of a scope's node are looked up in it: not those of its decorators and defaults."""
-    if isinstance(scope, ast.Lambda):
-        return child is scope.body
-    return any(child is statement for statement in scope.body)
+    return child is scope.body if isinstance(scope, ast.Lambda) else isinstance(child, ast.stmt)
 
 
 def _bindings(scope: Scope) -> Iterator[tuple[str, ast.AST]]:

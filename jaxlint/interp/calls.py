@@ -6,6 +6,7 @@ import libcst as cst
 
 from jaxlint.interp import effects, uses
 from jaxlint.interp.binding import bind
+from jaxlint.interp.budget import GaveUp
 from jaxlint.interp.classes import instantiate
 from jaxlint.interp.contexts import context_of
 from jaxlint.interp.engine import (
@@ -23,7 +24,7 @@ from jaxlint.interp.heap import PARAMETERS, RESULT
 from jaxlint.interp.heat import Pace
 from jaxlint.interp.library import call_library, returned
 from jaxlint.interp.program import FunctionInfo
-from jaxlint.interp.states import Activation, GaveUp, State
+from jaxlint.interp.states import Abandoned, Activation, State
 from jaxlint.interp.values import (
     NONE,
     NOTHING,
@@ -149,7 +150,8 @@ def call_function(
     if info is None:
         return UNKNOWN
     if frame.depth >= MAX_DEPTH:
-        engine.too_deep.setdefault(frame.module.path, (frame.module, node, info.name))
+        reason = f"the call lies more than {MAX_DEPTH} calls deep"
+        engine.too_deep.setdefault(frame.module.path, Abandoned(frame.module, node, info.name, reason))
         return UNKNOWN
     bound = bind(frame, node, info, function, arguments)
     activation, result = run(frame, node, info, function, bound, mode or frame.mode, trace_start=trace_start)
@@ -311,14 +313,19 @@ def _run_body(engine: Engine, frame: Frame, info: FunctionInfo, bound: dict[str,
     outer_reads, engine.heap.reads = engine.heap.reads, activation.reads
     engine.heap.note_read((activation.number, PARAMETERS))
     before = activation.outcome
+    spending = engine.budget.begin(info.module.path, info.module.lines)
     try:
         _attempts(engine, frame, info, bound)
     except GaveUp:
-        raise
+        if engine.budget.entry_is_over:
+            raise
+        engine.give_up_file(info.module, info.node, info.name)
+        activation.result = join(activation.result, UNKNOWN)
     except Exception as error:  # noqa: BLE001  # one function's trouble must not hide what its callers do
         engine.give_up(info.module, info.node, info.name, error)
         activation.result = join(activation.result, UNKNOWN)
     finally:
+        engine.budget.end(spending)
         engine.heap.reads = outer_reads
         activation.running = False
         activation.finished = True

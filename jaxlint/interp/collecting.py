@@ -10,7 +10,7 @@ from jaxlint.interp import uses
 from jaxlint.interp.engine import Engine
 from jaxlint.interp.heat import Pace, cooler, spread
 from jaxlint.interp.ledger import Used
-from jaxlint.interp.states import GivenUp, RawSite
+from jaxlint.interp.states import Abandoned, GivenUp, RawSite
 from jaxlint.interp.values import Origin, Place
 from jaxlint.sites import Confidence, Heat, Note, Operand, Operation, Site, Span
 
@@ -76,7 +76,7 @@ def sites(engine: Engine, positions: Positions) -> Iterable[Site]:
         except RecursionError:
             # What has no place is not reported.
             reason = "nested too deeply for this Python"
-            engine.given_up[path, 0, "<module>"] = GivenUp(path, 0, "<module>", reason)
+            engine.abandoned[path, -1] = Abandoned(module, module.tree, "<module>", reason)
     for site, pace in chosen.values():
         if site.module.path in pinned and not site.operation.value.startswith("guard") and not site.traced:
             continue
@@ -85,6 +85,21 @@ def sites(engine: Engine, positions: Positions) -> Iterable[Site]:
         made = _site(engine, site, pace.heat, spans, flow)
         if made is not None:
             yield made
+
+
+def given_up(engine: Engine, positions: Positions) -> tuple[GivenUp, ...]:
+    """What was not analysed to its end, with its line: 0 where the text does not tell."""
+    by_file: dict[str, list[Abandoned]] = {}
+    for abandoned in (*engine.abandoned.values(), *engine.too_deep.values()):
+        by_file.setdefault(abandoned.module.path, []).append(abandoned)
+    found: dict[GivenUp, None] = {}
+    for path, group in by_file.items():
+        try:
+            spans = _placed(positions, group[0].module.tree, [a.node for a in group])
+        except RecursionError:
+            spans = {}
+        found.update((GivenUp(path, spans.get(id(a.node), (0,))[0], a.name, a.reason), None) for a in group)
+    return tuple(found)
 
 
 def _chosen(engine: Engine) -> dict[tuple[str, int, Operation, bool], tuple[RawSite, Pace]]:

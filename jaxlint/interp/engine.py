@@ -12,13 +12,15 @@ from typing import ClassVar
 
 import libcst as cst
 
+from jaxlint.interp.budget import Budget, GaveUp
 from jaxlint.interp.cells import Reads
+from jaxlint.interp.hashing import Shared
 from jaxlint.interp.heap import Heap
 from jaxlint.interp.heat import Gate, Pace
 from jaxlint.interp.ledger import Ledger
 from jaxlint.interp.models import Models
 from jaxlint.interp.program import FunctionInfo, Module, Project
-from jaxlint.interp.states import Activation, GaveUp, GivenUp, Scope, State
+from jaxlint.interp.states import Abandoned, Activation, Scope, State
 from jaxlint.interp.values import (
     UNKNOWN,
     Class,
@@ -43,7 +45,6 @@ MAX_MADE = 64
 what they leave belongs to one of them, not to all."""
 MAX_TRACED_CONTEXTS = 4
 """In traced code only the tracer rules look on; fewer contexts tell them enough."""
-STEPS_PER_ROOT = 400_000
 
 
 class Mode(Enum):
@@ -238,7 +239,8 @@ class Engine:
 
     def __init__(self, project: Project, models: Models) -> None:
         self.project, self.models = project, models
-        self.heap = Heap()
+        self.budget = Budget()
+        self.heap = Heap(self.budget)
         self.scopes: list[Scope] = []
         self.activations: list[Activation] = []
         self.by_number: dict[int, Activation] = {}
@@ -252,8 +254,6 @@ class Engine:
         self.repeated: set[Object] = set()  # the instances that a loop makes, others at each turn
         self.by_place: dict[Place, FunctionInfo] = {}
         self.module_activations: dict[str, Activation] = {}
-        self.steps = 0
-        self.step_limit = STEPS_PER_ROOT
         self.reached: set[Place] = set()
         self.entered: dict[Place, Reads] = {}
         self.defined_in: dict[Place, list[int]] = {}
@@ -263,10 +263,10 @@ class Engine:
         self.fetched_at: dict[Token, tuple[Frame, cst.CSTNode]] = {}
         self.memoised: set[Place] = set()
         self.managers: dict[Place, tuple[Guard, ...]] = {}
-        self.given_up: dict[tuple[str, int, str], GivenUp] = {}
+        self.abandoned: dict[tuple[str, int], Abandoned] = {}
         self.making = 0  # the depth of calls up to which a decorator or a constructor is at work
         self.unresolved: dict[str, set[tuple[int, Pace]]] = {}
-        self.too_deep: dict[str, tuple[Module, cst.CSTNode, str]] = {}
+        self.too_deep: dict[str, Abandoned] = {}
         self.transformed: dict[Place, Transformed] = {}
 
     expressions: ClassVar[dict[type, Evaluator]] = {}
@@ -282,22 +282,31 @@ class Engine:
     truth: Callable[[Frame, cst.CSTNode, Value], bool | None]
     make_record: Callable[[Frame, cst.CSTNode, tuple[str, ...]], Value]
 
+    def forget(self) -> None:
+        """Let go of all that was known, at the end: its parts know one another, and the collector of cycles would have
+        to look at each of them to find that nobody else does."""
+        self.project.forget()
+        self.__dict__.clear()
+        Shared.made.clear()
+
     def give_up(self, module: Module, node: cst.CSTNode, name: str, error: Exception) -> None:
         """A function, or a module's body, is not analysed to its end; the first reason stands."""
-        line = module.line_of(node)
         if isinstance(error, GaveUp | RecursionError):
             reason = "too much to follow"
         elif isinstance(error, MemoryError):
             reason = "too large for the memory of this process"
         else:
             reason = f"jaxlint failed ({type(error).__name__}: {error}); please report this"
-        self.given_up.setdefault((module.path, line, name), GivenUp(module.path, line, name, reason))
+        self.abandoned.setdefault((module.path, id(node)), Abandoned(module, node, name, reason))
+
+    def give_up_file(self, module: Module, node: cst.CSTNode, name: str) -> None:
+        """The code of a file has taken all steps that it may; said once, of what was run then."""
+        reason = "too much to follow in this file, of which nothing more is run"
+        self.abandoned.setdefault((module.path, 0), Abandoned(module, node, name, reason))
 
     def evaluate(self, frame: Frame, node: cst.CSTNode) -> Value:
         """The value of an expression in the frame's present state."""
-        self.steps += 1
-        if self.steps > self.step_limit:
-            raise GaveUp
+        self.budget.step()
         evaluator = self.expressions.get(type(node))
         return UNKNOWN if evaluator is None else evaluator(frame, node)
 

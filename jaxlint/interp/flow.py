@@ -18,7 +18,7 @@ from jaxlint.interp.narrowing import narrow
 from jaxlint.interp.operators import binary
 from jaxlint.interp.program import children, walk
 from jaxlint.interp.scopes import assign_name
-from jaxlint.interp.states import GaveUp, State
+from jaxlint.interp.states import State
 from jaxlint.interp.values import (
     NONE,
     NOTHING,
@@ -49,9 +49,7 @@ def execute(frame: Frame, node: cst.CSTNode) -> None:
         _block(frame, node.body)  # type: ignore[attr-defined]  # each of those types has a body
         return
     engine = frame.engine
-    engine.steps += 1
-    if engine.steps > engine.step_limit:
-        raise GaveUp
+    engine.budget.step()
     executor = engine.statements.get(type(node))
     if executor is not None:
         executor(frame, node)

@@ -4,7 +4,7 @@ import dataclasses
 import operator
 import zlib
 from collections.abc import Callable
-from typing import ClassVar, TypeVar
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from jaxlint.kinds import Kind
 
@@ -12,12 +12,42 @@ T = TypeVar("T", bound="Hashed")
 
 
 class Hashed:
-    """A base with room for a hash once computed. `holding` are the fields in which other values may lie."""
+    """A base with room for what is computed once. `holding` are the fields in which other values may lie."""
 
-    __slots__ = ("_depth", "_hash")
+    __slots__ = ("_depth", "_hash", "_order")
     holding: ClassVar[tuple[str, ...]] = ()
     _depth: int
     _hash: int
+    _order: str
+
+    def order(self) -> str:
+        """By what things are sorted: their own words, worked out once."""
+        try:
+            return self._order
+        except AttributeError:
+            self._order = repr(self)
+            return self._order
+
+
+class Shared(type):
+    """The class of those whose equal objects are one object. What is made again and again is then hashed once, and
+    found in sets and dicts without being compared. What holds others that are not shared (values, which may be equal
+    and of different provenance) is made anew, and so is what `dataclasses.replace` makes, by keywords."""
+
+    made: ClassVar[dict[tuple[object, ...], object]] = {}
+
+    if not TYPE_CHECKING:  # to a type checker they are made like all others
+
+        def __call__(cls, /, *parts, **named):
+            if named:
+                return super().__call__(*parts, **named)
+            key = (cls, *parts)
+            known = Shared.made.get(key)
+            if known is None:
+                known = super().__call__(*parts)
+                if all(isinstance(type(part), Shared) for part in parts if isinstance(part, Hashed)):
+                    Shared.made[key] = known
+            return known
 
 
 _TEXT_HASHES: dict[str, int] = {}

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
+from jaxlint.interp.budget import Budget
 from jaxlint.interp.cells import Cell, Fields, Reads, Tree
 from jaxlint.interp.values import (
     NOTHING,
@@ -48,7 +49,8 @@ class Heap:
     `clock` counts the changes. `reads` are the places looked at since somebody last exchanged the dict.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, budget: Budget) -> None:
+        self._budget = budget
         self._fields: dict[Object, Fields] = {}
         self._cells: dict[Spot, Cell] = {}
         self._static = Cell()
@@ -163,13 +165,13 @@ class Heap:
         reads, self.reads = self.reads, {}
         tree.seen.add(obj)
         try:
-            for part in _read_all(self, obj):
-                _collect(self, part, depth - 1, tree.leaves, tree.seen)
+            _collect_fields(self, obj, depth, tree.leaves, tree.seen)
             tree.cells[self._static] = None
             for place in self.reads:
                 tree.cells.update(place.cells if isinstance(place, Tree) else {place: None})
         finally:
             self.reads = reads
+        self._budget.walk(len(tree.cells))
         tree.made = self.clock
         return tree
 
@@ -328,8 +330,15 @@ def _add_tree(heap: Heap, obj: Object, depth: int, out: list[Value], seen: set[O
         seen |= tree.seen
         return
     seen.add(obj)
+    _collect_fields(heap, obj, depth, out, seen)
+
+
+def _collect_fields(heap: Heap, obj: Object, depth: int, out: list[Value], seen: set[Object]) -> None:
+    """What lies in the fields of an object; those behind the last leaf that is wanted are not looked at."""
     for part in _read_all(heap, obj):
         _collect(heap, part, depth - 1, out, seen)
+        if len(out) >= MAX_LEAVES:
+            return
 
 
 def is_container(value: Value) -> bool:

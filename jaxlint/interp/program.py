@@ -103,21 +103,19 @@ class FunctionInfo:
 class Module:
     """A parsed module. `path` is as displayed; `name` is its dotted name; `requested` where the user asked for it."""
 
-    def __init__(
-        self, path: str, name: str, tree: cst.Module, *, is_package: bool, requested: bool, marks: Mapping[int, str]
-    ) -> None:
-        self.path, self.name, self.tree = path, name, tree
-        self.is_package, self.requested, self.marks = is_package, requested, marks
+    def __init__(self, source: "SourceFile", name: str, *, is_package: bool, requested: bool) -> None:
+        self.path, self.name, self.tree, self.lines = source.path, name, source.tree, source.lines
+        self.is_package, self.requested, self.marks = is_package, requested, source.marks
         self.nodes: list[cst.CSTNode] = []
         self._numbers: dict[int, int] = {}
         self._functions: dict[int, FunctionInfo] = {}
         self._bound: dict[int, frozenset[str]] = {}
         self._texts: dict[int, str] = {}
-        self._marked = _marked_nodes(tree, marks) if marks else {}
+        self._marked = _marked_nodes(self.tree, self.marks) if self.marks else {}
         self.definitions: list[FunctionInfo] = []
         self._called: frozenset[str] | None = None
         names = _Names()
-        _scan(tree, names, inner=True)
+        _scan(self.tree, names, inner=True)
         self.rebound = frozenset(names.rebound)  # names that functions assign, by global
 
     def place(self, node: cst.CSTNode) -> Place:
@@ -168,13 +166,6 @@ class Module:
     def mark_of(self, node: cst.CSTNode) -> str | None:
         """ "hot" or "cold" where a heat comment stands on the line of a loop or definition."""
         return self._marked.get(id(node)) if self.marks else None
-
-    def line_of(self, node: cst.CSTNode) -> int:
-        """The line of a statement, 1 where the text does not tell."""
-        try:
-            return spans_of(self.tree, [node])[node][0]
-        except (ValueError, KeyError):
-            return 1
 
     def text_of(self, node: cst.CSTNode, limit: int = 60) -> str:
         """The source text of a node on one line, shortened."""
@@ -326,11 +317,12 @@ def bind(target: cst.CSTNode, into: set[str]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """What the loader gives for a module: its tree and the heat comments by line."""
+    """What the loader gives for a module: its tree, the heat comments by line, and how many lines there are."""
 
     path: str
     tree: cst.Module
     marks: Mapping[int, str] = field(default_factory=dict)
+    lines: int = 0
 
 
 Loader = Callable[[str], SourceFile | None]
@@ -356,6 +348,13 @@ class Project:
             for n in range(len(parts)):
                 self._by_name.setdefault(".".join(parts[n:]), []).append(path)
 
+    def forget(self) -> None:
+        """Let go of the modules, which know their functions, which know their modules."""
+        for module in self._modules.values():
+            if module is not None:
+                module.__dict__.clear()
+        self._modules.clear()
+
     def module_name(self, path: str) -> str:
         """The dotted name under which a file is imported: from the outermost folder that is a package."""
         stem = path.removesuffix(".py").removesuffix("/__init__")
@@ -374,12 +373,10 @@ class Project:
 
     def _module(self, path: str, source: SourceFile) -> Module:
         return Module(
-            path,
+            source,
             self.module_name(path),
-            source.tree,
             is_package=path.endswith("/__init__.py") or path == "__init__.py",
             requested=path in self._requested,
-            marks=source.marks,
         )
 
     def find(self, name: str, importer: str) -> str | None:

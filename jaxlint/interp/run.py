@@ -37,16 +37,18 @@ from jaxlint.interp import (
     transforms,
     trees,
 )
+from jaxlint.interp.budget import GaveUp
 from jaxlint.interp.calls import run_again
 from jaxlint.interp.cells import Reads
-from jaxlint.interp.collecting import Positions, sites
-from jaxlint.interp.engine import MAX_DEPTH, Engine, Frame, Mode
+from jaxlint.interp.collecting import Positions, given_up, sites
+from jaxlint.interp.engine import Engine, Frame, Mode
 from jaxlint.interp.heap import DEFINED
 from jaxlint.interp.models import Models
 from jaxlint.interp.program import FunctionInfo, Loader, Module, Project
-from jaxlint.interp.states import Activation, GaveUp, GivenUp, State
+from jaxlint.interp.states import Activation, GivenUp, State
 from jaxlint.interp.values import Function, of
 from jaxlint.sites import Operation, Site
+from jaxlint.source.stack import on_a_deep_stack
 
 PARTS = (
     assignment, attributes, calls, classes, comprehensions, concurrency, containers, control, decorators, devices,
@@ -94,16 +96,15 @@ def analyse(
     finally:
         sys.setrecursionlimit(limit)
     _unentered_guards(engine)
-    found = tuple(sites(engine, positions))
-    deep = [
-        GivenUp(path, module.line_of(node), name, f"the call lies more than {MAX_DEPTH} calls deep")
-        for path, (module, node, name) in engine.too_deep.items()
-    ]
-    return Analysis(found, (*engine.given_up.values(), *deep))
+    analysis = Analysis(tuple(sites(engine, positions)), given_up(engine, positions))
+    engine.forget()
+    return analysis
 
 
 def _passes(engine: Engine, roots: Sequence[str]) -> None:
-    modules = [m for path in roots if (m := engine.project.at(path)) is not None]
+    # All at once: each deep stack leaves behind memory of its own.
+    loaded = on_a_deep_stack(lambda: [engine.project.at(path) for path in roots])
+    modules = [module for module in loaded if module is not None]
     for number in range(MAX_PASSES):
         stale = _stale(engine)
         _renew(engine, stale)
@@ -152,13 +153,14 @@ def _renew(engine: Engine, stale: Sequence[Activation]) -> None:
         if activation.info is None:
             _run_module(engine, activation.module)
             continue
-        engine.steps = 0
+        left = engine.budget.enter()
         try:
             run_again(engine, activation)
         except Exception as error:  # noqa: BLE001  # one function's trouble must not hide the findings of all others
             info = activation.info
             engine.give_up(info.module, info.node, info.name, error)
             _stop_running(engine)
+        engine.budget.leave(left)
 
 
 def _run_module(engine: Engine, module: Module) -> Activation:
@@ -174,7 +176,7 @@ def _run_module(engine: Engine, module: Module) -> Activation:
     activation.running = True
     frame = _frame(engine, activation, Mode.EAGER)
     frame.scope.final = None
-    saved, engine.steps = engine.steps, 0
+    left, spending = engine.budget.enter(), engine.budget.begin(module.path, module.lines)
     activation.reads.clear()
     outer_reads, engine.heap.reads = engine.heap.reads, activation.reads
     for node in module.tree.body:
@@ -182,12 +184,16 @@ def _run_module(engine: Engine, module: Module) -> Activation:
         try:
             flow.execute(frame, node)
         except Exception as error:  # noqa: BLE001  # likewise for a module's body
+            if isinstance(error, GaveUp) and not engine.budget.entry_is_over:
+                engine.give_up_file(module, node, "<module>")
+                break
             engine.give_up(module, node, "<module>", error)
             _stop_running(engine)
             if isinstance(error, GaveUp):
                 break
     engine.settle(frame.scope, {k: v for k, v in frame.state.names.items() if "." not in k})
-    engine.steps = saved
+    engine.budget.end(spending)
+    engine.budget.leave(left)
     engine.heap.reads = outer_reads
     activation.running = False
     activation.finished = True
@@ -213,7 +219,7 @@ def _enter(engine: Engine, info: FunctionInfo) -> None:
         return
     root = _root(engine, module)
     frame = _frame(engine, root, Mode.EAGER)
-    engine.steps = 0
+    left = engine.budget.enter()
     outer, engine.heap.reads = engine.heap.reads, {}
     engine.entered[info.place] = engine.heap.reads
     try:
@@ -222,6 +228,7 @@ def _enter(engine: Engine, info: FunctionInfo) -> None:
     except Exception as error:  # noqa: BLE001  # one function's trouble must not hide the findings of all others
         engine.give_up(module, info.node, info.name, error)
         _stop_running(engine)
+    engine.budget.leave(left)
     engine.heap.reads = outer
     for activation in engine.activations[known:]:
         activation.entered = activation.info is info

@@ -54,8 +54,8 @@ def assign_name(frame: Frame, name: str, value: Value) -> None:
         return
     names = frame.state.names
     names[name] = value
-    stale = [k for k in names if k.startswith(name) and k[len(name) : len(name) + 1] == "."]
-    for key in stale:
+    within = f"{name}."
+    for key in [k for k in names if k.startswith(within)]:
         del names[key]
     if info is None or name in info.captured:
         frame.engine.publish(frame.scope, name, value)

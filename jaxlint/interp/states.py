@@ -166,6 +166,16 @@ class Activation:
 
 
 @dataclass(frozen=True, slots=True)
+class Abandoned:
+    """What was not analysed to its end, before its line is known."""
+
+    module: Module
+    node: cst.CSTNode
+    name: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class GivenUp:
     """A function that was not analysed to its end, and why."""
 
@@ -173,7 +183,3 @@ class GivenUp:
     line: int
     name: str
     reason: str
-
-
-class GaveUp(Exception):
-    """A function took more steps than it may."""

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import field
 from typing import TYPE_CHECKING, NamedTuple
 
-from jaxlint.interp.hashing import Hashed
+from jaxlint.interp.hashing import Hashed, Shared
 from jaxlint.interp.heat import Gate
 from jaxlint.kinds import ARRAY, NOWHERE, Kind
 
@@ -137,7 +137,7 @@ class Value(Hashed):
     @property
     def is_nothing(self) -> bool:
         """True of the value of an expression that is never reached: a function that only raises."""
-        return not self.kind and not self.objects and not self.unknown
+        return self.kind is NOWHERE and not self.objects and not self.unknown
 
     def known(self, kind: Kind) -> bool:
         """True if every alternative is an array or scalar in `kind`."""
@@ -155,13 +155,21 @@ class Object(Hashed):
     __slots__ = ()
 
 
+class Named(Object, metaclass=Shared):
+    """What is told by names and places alone and is made again at each look: equal ones are one. `alone` is the value
+    that is nothing else."""
+
+    __slots__ = ("alone",)
+    alone: "Value"
+
+
 @dataclass(frozen=True, slots=True)
 class Null(Object):
     """None. An object and not a place, so that ``x is None`` can take it away again."""
 
 
 @dataclass(frozen=True, slots=True)
-class Function(Object):
+class Function(Named):
     """A function of the project: its definition and the scope in which it was defined."""
 
     place: Place
@@ -177,7 +185,7 @@ class Method(Object):
 
 
 @dataclass(frozen=True, slots=True)
-class Class(Object):
+class Class(Named):
     """A class of the project."""
 
     place: Place
@@ -185,7 +193,7 @@ class Class(Object):
 
 
 @dataclass(frozen=True, slots=True)
-class Instance(Object):
+class Instance(Named):
     """The instances of a project class made at one place."""
 
     cls: Class
@@ -194,14 +202,14 @@ class Instance(Object):
 
 
 @dataclass(frozen=True, slots=True)
-class ProjectModule(Object):
+class ProjectModule(Named):
     """A module of the project."""
 
     path: str
 
 
 @dataclass(frozen=True, slots=True)
-class Library(Object):
+class Library(Named):
     """A module, function or class outside the project, by its canonical dotted name."""
 
     name: str
@@ -259,7 +267,7 @@ class Tuple(Object):
 
 
 @dataclass(frozen=True, slots=True)
-class Sequence(Object):
+class Sequence(Named):
     """The lists (or sets, deques) made at one place; elements live in the heap."""
 
     place: Place
@@ -272,7 +280,7 @@ CALLEE = -1
 
 
 @dataclass(frozen=True, slots=True)
-class Mapping(Object):
+class Mapping(Named):
     """The dicts made at one place; values live in the heap by constant key."""
 
     place: Place
@@ -291,7 +299,7 @@ class Stream(Object):
 
 
 @dataclass(frozen=True, slots=True)
-class Moved(Object):
+class Moved(Named):
     """The structure of `base` with its array leaves in another place: the result of device_get, jit, tree.map.
 
     `numbers` says that plain numbers moved too.
@@ -336,6 +344,16 @@ def constant(value: object) -> Value:
 
 def of(*objects: Object, origin: Origin | None = None) -> Value:
     """The value that is one of `objects`; what nests too deeply is unknown."""
+    if origin is None and len(objects) == 1 and isinstance(objects[0], Named):
+        try:
+            return objects[0].alone
+        except AttributeError:
+            objects[0].alone = value = _of(objects, None)
+            return value
+    return _of(objects, origin)
+
+
+def _of(objects: tuple[Object, ...], origin: Origin | None) -> Value:
     for obj in objects:
         if depth_of(obj) > MAX_DEPTH:
             return Value(unknown=True, origin=origin)
@@ -427,5 +445,5 @@ def _unite(a: frozenset[Object], b: frozenset[Object], depth: int) -> tuple[froz
         maker = makers.pop() if len(makers) == 1 else None
         rest.add(Stream(join_all((s.element for s in streams), depth - 1), maker))
     if len(rest) > MAX_ALTERNATIVES:
-        return frozenset(sorted(rest, key=repr)[:MAX_ALTERNATIVES]), True
+        return frozenset(sorted(rest, key=Object.order)[:MAX_ALTERNATIVES]), True
     return frozenset(rest), False

@@ -1,10 +1,13 @@
 """The language server's messages, each handed to the session. Speaks over standard input and output."""
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future
+from typing import Any
 
 from lsprotocol import types
 from pygls.lsp.server import LanguageServer
+from pygls.protocol import LanguageServerProtocol
 
 from jaxlint import __version__
 from jaxlint.server import answers
@@ -14,6 +17,24 @@ from jaxlint.server.session import Session
 # All with cells of Python, from whatever program.
 NOTEBOOKS = types.NotebookDocumentFilterWithCells(cells=[types.NotebookCellLanguage("python")])
 WATCHED = ("**/*.py", "**/*.pyi", "**/pyproject.toml", "**/jaxlint.toml", "**/.gitignore")
+
+
+class Protocol(LanguageServerProtocol):
+    """Pygls' own, which keeps the future of each notification for ever, so of each keystroke. Here it does not."""
+
+    def _execute_handler(
+        self,
+        msg_id: str | int,
+        handler: Callable[..., Any],
+        callback: Callable[[Future[Any]], None],
+        args: tuple[Any, ...] | None = None,
+        kwargs: dict[str, Any] | None = None,
+    ) -> None:
+        def done(future: Future[Any]) -> None:
+            self._request_futures.pop(msg_id, None)
+            callback(future)
+
+        super()._execute_handler(msg_id, handler, done, args, kwargs)
 
 
 def serve() -> None:
@@ -27,6 +48,7 @@ def make_server() -> LanguageServer:
     server = LanguageServer(
         "jaxlint",
         __version__,
+        protocol_cls=Protocol,
         text_document_sync_kind=types.TextDocumentSyncKind.Full,
         notebook_document_sync=types.NotebookDocumentSyncOptions([NOTEBOOKS], save=True),
     )

@@ -4,12 +4,9 @@ Reads the syntax of Python 3.0 to 3.14, as the installed libcst does, whatever P
 """
 
 import ast
-import gc
 import re
 import sys
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import partial
 
 import libcst
@@ -17,6 +14,7 @@ from libcst._nodes.internal import CodegenState
 
 from jaxlint.errors import SourceError
 from jaxlint.source.codegen import generate
+from jaxlint.source.collector import collector_paused
 from jaxlint.source.nesting import longest_chain
 from jaxlint.source.stack import on_a_deep_stack
 from jaxlint.source.text import SourceText
@@ -57,20 +55,6 @@ def _parse(source: SourceText, verify: bool) -> libcst.Module:
             raise
         reason = " ".join(str(error).split())
         raise SourceError(source.path, f"libcst {libcst.LIBCST_VERSION} cannot read this file: {reason}") from None
-
-
-@contextmanager
-def collector_paused() -> Iterator[None]:
-    """Without the collector of cycles: a tree is millions of new objects and no garbage, so that collecting meanwhile
-    takes half as long as parsing; what an analysis makes is kept to its end all the same."""
-    if not gc.isenabled():
-        yield
-        return
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
 
 
 def _explained(source: SourceText, message: str) -> SourceError:

@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import FrameType
 from typing import Any
 
-from . import rewrite
+from . import nodes
 from .entries import Entry, Running, is_deferred, is_lazy, is_left, position, runs, thread_name, transfers_of
 from .guard import Guard, Refusal, Tried
 from .leaks import Leaks
@@ -54,11 +54,11 @@ class Marks:
     def install(self) -> None:
         """Puts the functions that instrumented code calls among the builtins."""
         functions: Mapping[str, object] = {
-            rewrite.BEGIN: self.begin, rewrite.ALSO: self.also, rewrite.OPEN: self.open, rewrite.END: self.end,
-            rewrite.LATER: self.later,
-            rewrite.TRUTH: self.truth, rewrite.MATCH: self.match, rewrite.CHOOSE: self.choose, rewrite.HAND: self.hand,
-            rewrite.ATTEMPT: self.attempt, rewrite.RAISED: self.raised, rewrite.HOLD: self.hold,
-            rewrite.OPERATOR: operator,
+            nodes.BEGIN: self.begin, nodes.ALSO: self.also, nodes.OPEN: self.open, nodes.END: self.end,
+            nodes.LATER: self.later,
+            nodes.TRUTH: self.truth, nodes.MATCH: self.match, nodes.CHOOSE: self.choose, nodes.HAND: self.hand,
+            nodes.ATTEMPT: self.attempt, nodes.RAISED: self.raised, nodes.HOLD: self.hold,
+            nodes.OPERATOR: operator,
         }  # fmt: skip
         for name, value in functions.items():
             setattr(builtins, name, value)

@@ -8,42 +8,15 @@ traceback as it was. Lambdas and generator expressions, which run elsewhere, `ho
 dies with their frame.
 
 What is added has no place in the source, as far as it can be: a tracer sees the lines that it would have seen.
-
-The names are looked up among the builtins, so that no module's namespace changes; they end in underscores, so that
-class bodies do not mangle them.
 """
 
 import ast
 import sys
 from collections.abc import Iterable, Sequence
-from typing import TypeVar
 
+from . import nodes, operands
 from .plan import Mark
 
-BEGIN, ALSO, OPEN, END, LATER, TRUTH, MATCH, CHOOSE, HAND, ATTEMPT, RAISED, HOLD = (
-    f"__jaxlint_{word}__"
-    for word in (
-        "begin",
-        "also",
-        "open",
-        "end",
-        "later",
-        "truth",
-        "match",
-        "choose",
-        "hand",
-        "attempt",
-        "raised",
-        "hold",
-    )
-)
-# The functions of `operator` that do what the syntax does, without a Python frame.
-BINARY = {
-    ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "truediv", ast.FloorDiv: "floordiv", ast.Mod: "mod",
-    ast.Pow: "pow", ast.MatMult: "matmul", ast.LShift: "lshift", ast.RShift: "rshift", ast.BitOr: "or_",
-    ast.BitXor: "xor", ast.BitAnd: "and_",
-}  # fmt: skip
-COMPARISONS = {ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge", ast.Eq: "eq", ast.NotEq: "ne"}
 LAZY = (
     "map",
     "filter",
@@ -60,17 +33,12 @@ LAZY = (
 FRAMES = (ast.Lambda, ast.GeneratorExp, ast.ListComp, ast.SetComp, ast.DictComp)
 # Read as a text by whoever asks for them, run late or never: no place for a mark.
 ANNOTATIONS = ("annotation", "returns")
-OPERATOR = "__jaxlint_operator__"
 # From here on Python converts a field of an f-string before it evaluates the field's format.
 CONVERTS_FIRST = sys.version_info >= (3, 13)
 # Before, the test of a comparison was at its place, and every other one at that of its statement.
 JUMPS_AT_COMPARISONS = sys.version_info < (3, 12)
-# From here on comprehensions are no functions of their own.
-INLINES = sys.version_info >= (3, 12)
 # Line, column, end line, end column.
 Place = tuple[int, int, int, int]
-
-_Node = TypeVar("_Node", bound=ast.AST)
 
 
 def by_place(marks: Iterable[Mark], lines: Sequence[str]) -> dict[Place, list[Mark]]:
@@ -93,7 +61,7 @@ def instrument(
     if last is not None:
         tree.body.append(rewriter.shown(last))
     found = {mark.number: place for place, marks in wanted.items() for mark in marks if mark.number in rewriter.found}
-    return nowhere(tree), found
+    return nodes.nowhere(tree), found
 
 
 def _in_bytes(mark: Mark, lines: Sequence[str]) -> Place:
@@ -140,12 +108,12 @@ class _Rewriter(ast.NodeTransformer):
             self.whole(new)
         if isinstance(new, (ast.For, ast.AsyncFor, ast.With, ast.AsyncWith)):
             # What is stored to their targets is over when the body begins.
-            new.body[:0] = _ends(self.after)
+            new.body[:0] = nodes.ends(self.after)
             self.after.clear()
         # Where there is no value to hand through, there is no place for the mark.
         self.found.difference_update(mark.number for mark in self.stores)
         if self.touched:
-            new = _guarded(new, _ends(reversed(self.after)))
+            new = nodes.guarded(new, nodes.ends(reversed(self.after)))
         self.touched, self.after, self.subjects = outside, outside_after, outside_subjects
         self.stores = outside_stores
         return new
@@ -162,7 +130,7 @@ class _Rewriter(ast.NodeTransformer):
         ends with the statement."""
         for mark in (*self.stores, *self.take(node, "operation")):
             if node.value is not None:
-                node.value = _call(ALSO if self.after else BEGIN, mark.number, node.value, node.value)
+                node.value = nodes.call(nodes.ALSO if self.after else nodes.BEGIN, mark.number, node.value, node.value)
                 self.after.append(mark)
         self.stores.clear()
 
@@ -171,14 +139,14 @@ class _Rewriter(ast.NodeTransformer):
         where a case begins."""
         number = self.subjects[0].number
         numbers = ast.Constant(tuple(mark.number for mark in self.subjects))  # type: ignore[arg-type]
-        node.subject = _compared(numbers, node.subject)
+        node.subject = nodes.compared(numbers, node.subject)
         self.after.append(self.subjects[0])
         for case in node.cases:
             if case.guard is not None:
                 # Over while the guard is asked; where it fails, the next case compares again.
-                again = ast.Call(ast.Name(MATCH, ast.Load()), [numbers, ast.Constant(False)], [])
-                case.guard = _at(ast.BoolOp(ast.Or(), [_end(number), case.guard, again]), case.guard)
-            case.body[:0] = _ends(self.subjects[:1])
+                again = ast.Call(ast.Name(nodes.MATCH, ast.Load()), [numbers, ast.Constant(False)], [])
+                case.guard = nodes.at(ast.BoolOp(ast.Or(), [nodes.end(number), case.guard, again]), case.guard)
+            case.body[:0] = nodes.ends(self.subjects[:1])
 
     def generic_visit(self, node: ast.AST) -> ast.AST:
         for name, old in ast.iter_fields(node):
@@ -234,12 +202,12 @@ class _Rewriter(ast.NodeTransformer):
         if by_place and isinstance(node, ast.Compare):
             # Handed through, it would be asked for its truth once more, or elsewhere.
             numbers = ast.Constant((mark.number,))  # type: ignore[arg-type]
-            node.comparators[0] = _compared(numbers, node.comparators[0])
+            node.comparators[0] = nodes.compared(numbers, node.comparators[0])
             return new
         if isinstance(node, ast.Compare) and not has_operation:
             # What a comparison with another library's object fetches, it may fetch while it compares.
-            node.comparators[0] = _call(OPEN, mark.number, node.comparators[0], node)
-        return _call(TRUTH, mark.number, new, node)
+            node.comparators[0] = nodes.call(nodes.OPEN, mark.number, node.comparators[0], node)
+        return nodes.call(nodes.TRUTH, mark.number, new, node)
 
     def note_tests(self, node: ast.AST) -> None:
         """Notes what is only asked for its truth."""
@@ -264,18 +232,20 @@ class _Rewriter(ast.NodeTransformer):
     def field(self, node: ast.FormattedValue) -> ast.AST:
         """``{x:>8}`` becomes ``{end(f"{x:{begin('>8')}}")}``: an f-string formats a text as itself."""
         marks = self.take(node.value, "field")
-        node.value = _expression(self.visit(node.value))
+        node.value = nodes.expression(self.visit(node.value))
         if node.format_spec is not None:
-            node.format_spec = _expression(self.visit(node.format_spec))
+            node.format_spec = nodes.expression(self.visit(node.format_spec))
         for mark in marks[:1]:
-            inner = _at(ast.FormattedValue(node.value, node.conversion, node.format_spec), node)
+            inner = nodes.at(ast.FormattedValue(node.value, node.conversion, node.format_spec), node)
             if node.format_spec is None or (node.conversion != -1 and CONVERTS_FIRST):
                 # The conversion reads the value; what it made is formatted as it was.
-                inner.value, inner.format_spec = _call(BEGIN, mark.number, node.value, node), None
+                inner.value, inner.format_spec = nodes.call(nodes.BEGIN, mark.number, node.value, node), None
             else:
-                begun = _at(ast.FormattedValue(_call(BEGIN, mark.number, node.format_spec, node), -1, None), node)
-                inner.format_spec, node.format_spec = _at(ast.JoinedStr([begun]), node.format_spec), None
-            node.value, node.conversion = self.ended(_at(ast.JoinedStr([inner]), node), mark, node), -1
+                begun = nodes.at(
+                    ast.FormattedValue(nodes.call(nodes.BEGIN, mark.number, node.format_spec, node), -1, None), node
+                )
+                inner.format_spec, node.format_spec = nodes.at(ast.JoinedStr([begun]), node.format_spec), None
+            node.value, node.conversion = self.ended(nodes.at(ast.JoinedStr([inner]), node), mark, node), -1
         return node
 
     def operation(self, new: ast.expr, node: ast.expr, mark: Mark) -> ast.expr:
@@ -284,10 +254,10 @@ class _Rewriter(ast.NodeTransformer):
             self.store(node, mark)
             return node
         if new is node and ("host_to_device" in mark.directions or "device_to_device" in mark.directions):
-            attempt = _attempt(node, mark.number)
+            attempt = operands.attempt(node, mark.number)
             if attempt is not None:
                 return self.ended(attempt, mark, node)
-        if not _hand_through(node, mark.number):
+        if not operands.hand_through(node, mark.number):
             self.found.discard(mark.number)
             return new
         return self.ended(new, mark, node)
@@ -298,7 +268,7 @@ class _Rewriter(ast.NodeTransformer):
         if self.augmented or not mark.directions or not isinstance(node, (ast.Subscript, ast.Attribute)):
             self.stores.append(mark)
         else:
-            _hand_through(node, mark.number)
+            operands.hand_through(node, mark.number)
             self.after.append(mark)
 
     def ended(self, value: ast.expr, mark: Mark, where: ast.AST) -> ast.expr:
@@ -307,12 +277,15 @@ class _Rewriter(ast.NodeTransformer):
         if later:
             # Its steps are taken when somebody asks for them, as far as this statement goes.
             self.after.append(mark)
-        ended = _call(LATER if later else END, mark.number, value, _place_of_result(where))
+        ended = nodes.call(nodes.LATER if later else nodes.END, mark.number, value, operands.place_of_result(where))
         if not self.loose:
             return ended
-        held = _at(ast.Call(_name(HOLD, value), [_at(ast.Constant(mark.number), _first(value))], []), _first(value))
-        pair = _at(ast.Tuple([held, ended], ast.Load()), where)
-        return _at(ast.Subscript(pair, ast.Constant(1), ast.Load()), where)
+        held = nodes.at(
+            ast.Call(nodes.name(nodes.HOLD, value), [nodes.at(ast.Constant(mark.number), nodes.first(value))], []),
+            nodes.first(value),
+        )
+        pair = nodes.at(ast.Tuple([held, ended], ast.Load()), where)
+        return nodes.at(ast.Subscript(pair, ast.Constant(1), ast.Load()), where)
 
 
 def _is_lazy(node: ast.AST) -> bool:
@@ -331,181 +304,3 @@ def _updated(node: ast.AST) -> ast.Subscript | None:
         case ast.Call(func=ast.Attribute(value=ast.Subscript(value=ast.Attribute(attr="at")) as place)):
             return place
     return None
-
-
-def _compared(numbers: ast.Constant, value: ast.expr) -> ast.expr:
-    """A value that marks compare, told from one another by where the frame stands."""
-    return _at(ast.Call(_name(MATCH, value), [_at(numbers, _first(value)), value], []), value)
-
-
-def _guarded(node: ast.stmt, ends: list[ast.stmt]) -> ast.stmt:
-    """The statement in a ``try``. `raised` may fail where an exception left it no frame to run in."""
-    told = ast.Try([ast.Expr(ast.Call(ast.Name(RAISED, ast.Load()), [], []))], [_handler([ast.Pass()])], [], [])
-    return ast.Try([node, *ends], [_handler([told, ast.Raise(None, None)])], [], [])
-
-
-def _handler(body: list[ast.stmt]) -> ast.ExceptHandler:
-    return ast.ExceptHandler(None, None, body)
-
-
-def _ends(marks: Iterable[Mark]) -> list[ast.stmt]:
-    return [ast.Expr(_end(mark.number)) for mark in marks]
-
-
-def _end(number: int) -> ast.expr:
-    return ast.Call(ast.Name(END, ast.Load()), [ast.Constant(number), ast.Constant(None)], [])
-
-
-def _call(name: str, number: int, value: ast.expr, where: ast.AST) -> ast.expr:
-    return _at(ast.Call(_name(name, value), [_at(ast.Constant(number), _first(value)), value], []), where)
-
-
-def _name(name: str, value: ast.expr) -> ast.expr:
-    """A name that is looked up just before a value is evaluated, at the place of that."""
-    return _at(ast.Name(name, ast.Load()), _first(value))
-
-
-def _first(node: ast.AST) -> ast.AST:
-    """The part of an expression that is evaluated first."""
-    match node:
-        case ast.Call(func=part) | ast.Attribute(value=part) | ast.Subscript(value=part) | ast.Starred(value=part):
-            return _first(part)
-        case ast.BinOp(left=part) | ast.Compare(left=part) | ast.IfExp(test=part) | ast.UnaryOp(operand=part):
-            return _first(part)
-        case ast.BoolOp(values=[part, *_]) | ast.Tuple(elts=[part, *_]) | ast.List(elts=[part, *_]):
-            return _first(part)
-        case ast.Set(elts=[part, *_]) | ast.NamedExpr(value=part) | ast.Await(value=part):
-            return _first(part)
-        case ast.ListComp(generators=[loop, *_]) | ast.SetComp(generators=[loop, *_]) if INLINES:
-            return _first(loop.iter)
-        case ast.DictComp(generators=[loop, *_]) if INLINES:
-            return _first(loop.iter)
-    return node
-
-
-def _at(node: _Node, where: ast.AST) -> _Node:
-    """The node, alone, at the place of another."""
-    return ast.copy_location(node, where)
-
-
-def nowhere(tree: ast.Module) -> ast.Module:
-    """Every node that has no place at none: its instructions belong to no line."""
-    for node in ast.walk(tree):
-        if "lineno" in node._attributes and not hasattr(node, "lineno"):
-            for name in ("lineno", "end_lineno", "col_offset", "end_col_offset"):
-                setattr(node, name, -1)
-    return tree
-
-
-def _expression(node: ast.AST) -> ast.expr:
-    assert isinstance(node, ast.expr)
-    return node
-
-
-def _begun(value: ast.expr, number: int, where: ast.AST, name: str = BEGIN) -> ast.expr:
-    """The value handed through `begin`; of a starred one what is unpacked."""
-    if isinstance(value, ast.Starred):
-        value.value = _call(name, number, value.value, where)
-        return value
-    return _call(name, number, value, where)
-
-
-def _hand_through(node: ast.expr, number: int, name: str = BEGIN) -> bool:
-    """Hands the operand that is evaluated last through `begin`, or another of that name; False if the node has none."""
-    match node:
-        case ast.Call(keywords=[*_, last]):
-            last.value = _call(name, number, last.value, _place_of_result(node))
-        case ast.Call(args=[*_, last]):
-            node.args[-1] = _begun(last, number, _place_of_result(node), name)
-        case ast.Call(func=ast.Attribute() as method):
-            method.value = _call(BEGIN, number, method.value, method.value)
-        case ast.Call():
-            node.func = _call(BEGIN, number, node.func, node)
-        case ast.BinOp(op=ast.Mod(), right=ast.Tuple(elts=[*before, last]) as parts) if _is_format(node):
-            # Python formats the parts one by one, as those of an f-string.
-            opened = [_call(OPEN, number, part, part) for part in before]
-            parts.elts = [*opened, _call(BEGIN, number, last, last)]
-        case ast.BinOp():
-            node.right = _call(BEGIN, number, node.right, node)
-        case ast.UnaryOp():
-            node.operand = _call(BEGIN, number, node.operand, node)
-        case ast.Compare():
-            node.comparators[0] = _call(BEGIN, number, node.comparators[0], node)
-        case ast.Attribute():
-            node.value = _call(BEGIN, number, node.value, node.value)
-        case ast.Subscript():
-            if not _hand_through_slice(node, number):
-                node.value = _call(BEGIN, number, node.value, node.value)
-        case _:
-            return False
-    return True
-
-
-def _place_of_result(node: ast.AST) -> ast.AST:
-    """Where Python says that a node is evaluated: at its beginning, but an attribute of a later line at its name."""
-    attribute = node.func if isinstance(node, ast.Call) else node
-    if not isinstance(attribute, ast.Attribute) or attribute.lineno == attribute.end_lineno:
-        return node
-    line, end = attribute.end_lineno or 0, attribute.end_col_offset or 0
-    return ast.Pass(lineno=line, end_lineno=line, col_offset=end - len(attribute.attr.encode()), end_col_offset=end)
-
-
-def _hand_through_slice(node: ast.Subscript, number: int) -> bool:
-    match node.slice:
-        case ast.Tuple(elts=elements) if any(isinstance(element, (ast.Slice, ast.Starred)) for element in elements):
-            for index in reversed(range(len(elements))):
-                element = elements[index]
-                if not isinstance(element, ast.Slice):
-                    elements[index] = _begun(element, number, element)
-                    return True
-                if _hand_through_bound(element, number):
-                    return True
-            return False
-        case ast.Slice() as bounds:
-            return _hand_through_bound(bounds, number)
-        case index:
-            node.slice = _call(BEGIN, number, index, node)
-            return True
-
-
-def _hand_through_bound(bounds: ast.Slice, number: int) -> bool:
-    for name in ("step", "upper", "lower"):
-        bound: ast.expr | None = getattr(bounds, name)
-        if bound is not None:
-            setattr(bounds, name, _call(BEGIN, number, bound, bound))
-            return True
-    return False
-
-
-def _attempt(node: ast.expr, number: int) -> ast.expr | None:
-    """``f(a, k=b)`` becomes ``choose(n, f)(a, k=hand(n, b))``: what `choose` gives is the function, or tries it first.
-    ``a + b`` becomes ``attempt(n, add, a, b)()``: what `attempt` returns does the addition, in the user's frame."""
-    match node:
-        case ast.Call():
-            last = ast.Constant(not node.args and not node.keywords)
-            named = _at(ast.Constant(number), _first(node.func))
-            chosen = _at(ast.Call(_name(CHOOSE, node.func), [named, node.func, last], []), _place_of_result(node.func))
-            if not last.value:
-                _hand_through(node, number, HAND)
-            node.func = chosen
-            return node
-        case ast.BinOp() if type(node.op) in BINARY and not _is_format(node):
-            function, arguments = _operator(BINARY[type(node.op)], node), [node.left, node.right]
-        case ast.Compare(ops=[operator]) if type(operator) in COMPARISONS:
-            function, arguments = _operator(COMPARISONS[type(operator)], node), [node.left, *node.comparators]
-        case _:
-            return None
-    made = ast.Call(_name(ATTEMPT, node), [_at(ast.Constant(number), _first(node)), function, *arguments], [])
-    return _at(ast.Call(_at(made, node), [], []), node)
-
-
-def _is_format(node: ast.BinOp) -> bool:
-    """True for ``"%s %s" % (a, b)``."""
-    match node:
-        case ast.BinOp(ast.Constant(str()), ast.Mod(), ast.Tuple([_, *_] as parts)):
-            return not any(isinstance(part, ast.Starred) for part in parts)
-    return False
-
-
-def _operator(name: str, node: ast.expr) -> ast.expr:
-    return _at(ast.Attribute(_name(OPERATOR, node), name, ast.Load()), _first(node))

@@ -18,7 +18,8 @@ import tempfile
 from collections.abc import Callable, Mapping
 from types import CodeType
 
-from .rewrite import Place, nowhere
+from .nodes import nowhere
+from .rewrite import Place
 
 # Set for the second start of one process only: the file that is run and the script that it stands for.
 VARIABLE = "JAXLINT_SCRIPT"
