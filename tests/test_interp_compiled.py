@@ -6,6 +6,36 @@ from jaxlint.sites import Confidence
 from snippets import PRELUDE, check, check_marks, rows
 
 COMPILED = {
+    "a name that is given its compiled form": """
+        def shift(x, n):
+            return x + jnp.array([n] * 3)
+
+        def update(x, n):
+            return shift(x, n)
+
+        update = jax.jit(update, static_argnums=1)
+
+        def run():
+            def again(x):
+                return update(x, 3)
+
+            for _ in range(10):
+                again(jnp.ones(3))
+
+        run()
+    """,
+    "a name that is given its compiled form if somebody wants it": """
+        def shift(x, n):
+            return x + jnp.array([n] * 3)  # h2d
+
+        if flag:
+            shift = jax.jit(shift, static_argnums=1)
+
+        def run():
+            shift(jnp.ones(3), 3)
+
+        run()
+    """,
     "a call": """
         f = jax.jit(lambda x: x + 1)
         print(f(1.0))  # d2h
@@ -333,6 +363,40 @@ COMPILED = {
 COMPILED_GAPS: dict[str, str] = {}
 
 TRACED = {
+    "evaluated while compiling": """
+        @jax.jit
+        def scale(x):
+            with jax.ensure_compile_time_eval():
+                c = jnp.mean(jnp.linspace(0.0, 1.0, 100))
+                if jnp.allclose(c, 1.0):  # d2h cold
+                    return x
+                y = float(x)  # tracer
+            if jnp.allclose(c, 1.0):  # tracer
+                return y
+            return x * c
+
+        scale(1.0)
+    """,
+    "a name of a function that the trace itself runs": """
+        def counted(key):
+            def decorate(fn):
+                def wrapped(x):
+                    nonlocal key
+                    key, own = jax.random.split(key)
+                    return fn(own, x)
+                return wrapped
+            return decorate
+
+        @jax.jit
+        def run(x, key):
+            @counted(key)
+            def add(key, x):
+                return x + jax.random.normal(key)
+
+            return add(add(x))
+
+        run(jnp.ones(3), jax.random.key(0))
+    """,
     "jit: arguments": """
         @jax.jit
         def f(x, n):

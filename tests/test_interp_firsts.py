@@ -79,6 +79,31 @@ NOT_KEPT = {
 }
 
 OF_EACH = {
+    "made in one turn of a loop": """
+        def run(some):
+            best = None
+            for n in range(100):
+                if best is None and some:
+                    best = float(step(n))  # d2h cold
+                print(step(n) + best)  # d2h hot
+        run(flag)
+    """,
+    "made in one turn of each loop": """
+        def run():
+            for _ in range(100):
+                best = None
+                for n in range(100):
+                    if best is None:
+                        best = float(step(n))  # d2h hot
+        run()
+    """,
+    "asked for in each turn and not kept": """
+        def run(best=None):
+            for n in range(100):
+                if best is None:
+                    print(step(n))  # d2h hot
+        run()
+    """,
     "an object of each turn": """
         import functools
 

@@ -33,6 +33,24 @@ BRANCHES = {
         else:
             print(step(4.0))
     """,
+    "known: a text among texts": """
+        def start(modes, x):
+            if "noise" in modes:
+                print(step(x))
+            if "zeros" in modes:
+                print(step(x))  # d2h
+            if "zeros" not in modes:
+                print(step(x))
+        start(("zeros", "ones"), 1.0)
+    """,
+    "known: nothing is in an empty list": """
+        def start(x, modes=None):
+            if modes is None:
+                modes = []
+            if "noise" in modes:
+                print(step(x))
+        start(1.0)
+    """,
     "known: a flag of the module": """
         DEBUG = False
         def f(x):
@@ -682,6 +700,58 @@ GENERATORS = {
 GENERATOR_GAPS: dict[str, str] = {}
 
 FETCHED = {
+    "fetched on each way, whichever array it is": """
+        def run(flag):
+            best = 0.0
+            for n in range(10):
+                if flag:
+                    x = step(n)
+                    print(x)  # d2h
+                else:
+                    x = step(2 * n)
+                    print(x)  # d2h
+                if n % 2:
+                    best = x
+                print(x, best)
+        run(flag)
+    """,
+    "fetched on one way, and made anew on the other": """
+        def run(flag):
+            x = step(1.0)
+            if flag:
+                print(x)  # d2h
+            else:
+                x = step(2.0)
+            print(x)  # d2h
+        run(flag)
+    """,
+    "made at each turn, on one of two ways, and never named": """
+        def run(rate):
+            for n in range(10):
+                print(step(n) if flag else rate)  # d2h
+        run(0.1)
+    """,
+    "fetched on one way only": """
+        def run(flag):
+            x = step(1.0)
+            y = x
+            if flag:
+                print(x)  # d2h
+            else:
+                x = step(2.0)
+            print(y)  # d2h
+        run(flag)
+    """,
+    "an array in a dict or list that is written where it is read": """
+        import json
+        def run():
+            for n in range(10):
+                x = step(n)
+                print(x)  # d2h
+                print({"x": x}, [n, x], {f"x/{n}": x})
+                print({"x": x, "y": step(n)})  # d2h
+        run()
+    """,
     "the second fetch of one array is free": """
         x = step(1.0)
         print(x)  # d2h

@@ -415,6 +415,27 @@ VALUES = {
 VALUE_GAPS: dict[str, str] = {}
 
 DECORATORS = {
+    "a function of another compiler": """
+        import numba
+        import warp as wp
+        weights = step(np.ones(3))  # h2d
+
+        @wp.func
+        def add(x: float):
+            for n in range(3):
+                if weights[n] == 1:
+                    x += 1.0
+            return x
+
+        @numba.njit(parallel=True)
+        def count(x):
+            for n in numba.prange(3):
+                if weights[n] == 1:
+                    x += 1.0
+            return x
+
+        print(count(np.ones(3)))
+    """,
     "above more functions than there are contexts": """
         def plain(f):
             return f

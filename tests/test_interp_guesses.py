@@ -113,6 +113,58 @@ GUESSES = {
         with jax.disable_jit():
             add(jnp.sin(1.0))
     """,
+    "what a dict of settings got under some other key": """
+        settings = {"copies": 1, "crop": None}
+
+        def change(**given):
+            for key in given:
+                settings[key] = given[key]
+
+        change(crop=step(1.0))
+        print(settings["copies"])
+    """,
+    "a copy of a tree, into which something else is put": """
+        settings = {"rate": np.ones(3), "step": step(1.0)}
+        mine = jax.tree.map(lambda x: x, settings)
+        mine["rate"] = step(2.0)
+        other = settings.copy()
+        other["rate"] = step(3.0)
+        print(settings["rate"])
+        print(mine["step"])  # d2h
+    """,
+    "a key of a tree whose branches may be arrays": """
+        def put(tree, path, value):
+            branch = tree
+            for key in path[:-1]:
+                if key not in branch:
+                    branch[key] = {}
+                branch = branch[key]
+            branch[path[-1]] = value
+
+        put({}, source().split("/"), step(1.0))
+    """,
+    "a sum under each key": """
+        sums = {"loss": 0.0, "accuracy": 0.0}
+        for key, value in read():
+            sums[key] += step(value)
+        print(sums["loss"])  # d2h
+    """,
+    "what may be NumPy with what may be on the device": """
+        scale = np.ones(3) if flag else 1.0
+        x = step(1.0) if flag else 2.0
+        x * scale
+    """,
+    "what is NumPy with what may be on the device": """
+        x = step(1.0) if flag else 2.0
+        x * np.ones(3)  # h2d
+    """,
+    "a mask for what may be on the device": """
+        x = step(jnp.ones(3))
+        x = x.numpy() if hasattr(x, "numpy") else x
+        y = source().numpy()
+        z = step(1.0).numpy()
+        print(y[np.ones(3, bool)], z[np.ones(3, bool)])
+    """,
     "a list is a list": """
         def noise(sigma):
             if isinstance(sigma, list):

@@ -179,9 +179,47 @@ CALLERS = {
     """,
     "a list that grows is": """
         names = ["a", "b"]
-        names.append(input())
+        while len(names) < 100:
+            names.append(input())
         for name in names:
             print(step(1.0))  # d2h hot
+    """,
+    "a list to which one more item is added is not": """
+        def run(fine):
+            steps = [1, 4, 32]
+            if fine:
+                steps.append(128)
+            for n in steps:
+                print(step(n))  # d2h cold
+        run(flag)
+    """,
+    "a list that somebody else may add to is": """
+        def run(find):
+            names = ["a", "b"]
+            names.append("c")
+            find(names)
+            for name in names:
+                print(step(1.0))  # d2h hot
+        run(find)
+    """,
+    "a list of the module is not": """
+        NAMES = ["a", "b"]
+
+        def run():
+            for name in NAMES:
+                print(step(1.0))  # d2h cold
+        run()
+    """,
+    "a list of the module that grows is": """
+        names = ["a", "b"]
+
+        def add(name):
+            names.append(name)
+
+        def run():
+            for name in names:
+                print(step(1.0))  # d2h hot
+        run()
     """,
 }
 CALLER_GAPS: dict[str, str] = {}

@@ -9,7 +9,8 @@ from jaxlint.interp.engine import Argument, Engine, Frame
 from jaxlint.interp.expressions import evaluate_index
 from jaxlint.interp.heap import ANY, base_of, element_of, leaves, read
 from jaxlint.interp.program import path_of
-from jaxlint.interp.scopes import assign_name
+from jaxlint.interp.scopes import assign_name, owner
+from jaxlint.interp.states import Scope
 from jaxlint.interp.values import (
     CALLEE,
     NOTHING,
@@ -38,7 +39,7 @@ def assign(frame: Frame, target: cst.CSTNode, value: Value) -> None:
     """Bind a target of any form to a value."""
     if isinstance(target, cst.Name):
         if frame.info is not None and target.value in frame.info.outer_names:
-            leak(frame, target, None, value)
+            leak(frame, target, owner(frame, target.value), value)
         assign_name(frame, target.value, value)
     elif isinstance(target, cst.Tuple | cst.List):
         _unpack(frame, target, value)
@@ -184,8 +185,8 @@ def set_item(frame: Frame, node: cst.CSTNode, base: Value, index: Value, at: cst
         effects.reading(frame, node, Operation.NUMPY_FUNCTION, "item assignment", [(value, None), (index, at)])
 
 
-def leak(frame: Frame, node: cst.CSTNode, target: Object | None, value: Value) -> None:
-    """Note a tracer that is stored where it outlives its trace (`target` None: a global or nonlocal name)."""
+def leak(frame: Frame, node: cst.CSTNode, target: Object | Scope, value: Value) -> None:
+    """Note a tracer that is stored where it outlives its trace: in an object, or under a global or nonlocal name."""
     if isinstance(target, Moved) or frame.activation.joined:
         return
     start = frame
@@ -196,20 +197,22 @@ def leak(frame: Frame, node: cst.CSTNode, target: Object | None, value: Value) -
     held = [v for v in leaves(frame.engine.heap, value) if v.kind.must_be(Kind.TRACER) and not v.unknown]
     if not held or (not value.kind & ARRAY and not held):
         return
-    if target is not None and _made_inside(frame, start, target):
+    if _made_inside(frame, start, target):
         return
     effects.record(frame, node, Operation.LEAK, None, [(v, node) for v in held[:3]], traced=True)
 
 
-def _scope_of(target: Object) -> int | None:
+def _scope_of(target: Object | Scope) -> int | None:
     match target:
+        case Scope(number):
+            return number
         case Instance(_, _, scope) | Mapping(_, scope) | Sequence(_, scope, _) | Class(_, scope):
             return scope
         case _:
             return None
 
 
-def _made_inside(frame: Frame, start: Frame, target: Object) -> bool:
+def _made_inside(frame: Frame, start: Frame, target: Object | Scope) -> bool:
     scope = _scope_of(target)
     if scope is None or scope == CALLEE:
         return True

@@ -46,6 +46,8 @@ _RULES = {
     "defjvp": "jax.custom_jvp.defjvp", "defjvps": "jax.custom_jvp.defjvps", "defvjp": "jax.custom_vjp.defvjp",
 }  # fmt: skip
 """Methods of a function with rules of its own for differentiation."""
+_FOREIGN = {"numpy", "_numpy"}
+"""Methods of the arrays of other libraries, which no array of JAX has: what has them is none."""
 _DICT_METHODS = {"items", "keys", "values", "get", "pop", "update", "setdefault", "copy", "popitem"}
 
 
@@ -93,6 +95,8 @@ def _of_array(frame: Frame, node: cst.CSTNode, base: Value, name: str) -> Value:
         return of(LibraryMethod(canonical, receiver))
     if name in _DICT_METHODS:
         return of(LibraryMethod(f"builtins.dict.{name}", receiver))
+    if name in _FOREIGN:
+        return of(LibraryMethod(f"unknown.{name}", UNKNOWN))
     if name in _TREE_METHODS:
         return of(LibraryMethod(f"tree.{name}", receiver))
     if name.startswith("__"):

@@ -7,7 +7,7 @@ from jaxlint.interp.assignment import leak, refine_item
 from jaxlint.interp.calls import call_with
 from jaxlint.interp.classes import find_in_class, mro
 from jaxlint.interp.definitions import assigned_attributes, auxiliary_names, child_names
-from jaxlint.interp.displays import add_item, add_mapping, merge_mapping, store_item
+from jaxlint.interp.displays import add_item, add_mapping, copied, merge_mapping, store_item
 from jaxlint.interp.engine import Call, Engine, handler
 from jaxlint.interp.heap import ANY, KEYS, base_of, element_of, field_names, read, values_of
 from jaxlint.interp.standard import compare_items, new_list, nth_element
@@ -120,7 +120,8 @@ def _namedtuple(call: Call) -> Value:
 @handler("copy")
 def _copy(call: Call) -> Value:
     value = call.argument(0) or call.receiver or UNKNOWN
-    return replace(value, tokens=frozenset())
+    objects = frozenset(copied(call.frame, call.node, o) for o in value.objects)
+    return replace(value, objects=objects, tokens=frozenset())
 
 
 @handler("replace")

@@ -95,6 +95,16 @@ def _hand_on(call: Call) -> Value:
     return replace(value, kind=Kind(0), objects=kept) if kept else UNKNOWN
 
 
+@handler("foreign")
+def _foreign(call: Call) -> Value:
+    """A decorator of another compiler (numba, Warp, Taichi, Triton): Python never runs the body below it."""
+    functions = [o for o in call.given(0).objects if isinstance(o, Function)]
+    if not functions:
+        return of(LibraryObject("foreign.decorator"))
+    call.engine.reached.update(o.place for o in functions)
+    return of(Partial(of(Library("callable host")), (), ()))
+
+
 _DECORATED = (Class, Function, LibraryObject, Method, Partial, Property, Transformed)
 
 

@@ -73,6 +73,7 @@ def _list(frame: Frame, node: cst.CSTNode) -> Value:
     else:
         for n, item in enumerate(items):
             heap.write(seq, str(n), item)
+        frame.displayed[id(node)] = {str(n): item for n, item in enumerate(items)}
     return of(seq)
 
 
@@ -119,6 +120,19 @@ def add_mapping(frame: Frame, fields: dict[str, Value], value: Value) -> None:
     if value.kind or value.unknown:
         rest = Value(value.kind, unknown=value.unknown, origin=value.origin)
         fields[ANY] = join(fields.get(ANY, NOTHING), rest)
+
+
+def copied(frame: Frame, node: cst.CSTNode, obj: Object) -> Object:
+    """Another dict or list with the same items, so that what is stored in the one is not found in the other."""
+    below, heap = base_of(obj), frame.engine.heap
+    if not isinstance(below, Mapping | Sequence):
+        return obj
+    made = replace(below, place=frame.place(node), scope=frame.scope.number)
+    for name in field_names(heap, obj):
+        value = read(heap, obj, name)
+        if value is not None:
+            heap.write(made, name, value)
+    return made
 
 
 def store_item(frame: Frame, target: Object, key: Value, value: Value) -> None:

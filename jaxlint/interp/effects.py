@@ -1,6 +1,7 @@
 """From an operation with its operands to a site: what is read, uploaded or leaked, and how sure that is."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from collections.abc import Sequence as Seq
 
 import libcst as cst
 
@@ -9,11 +10,11 @@ from jaxlint.interp.engine import Frame, Mode
 from jaxlint.interp.heap import base_of, is_container, is_tree, leaves
 from jaxlint.interp.heat import Pace
 from jaxlint.interp.states import RawSite
-from jaxlint.interp.values import Instance, Token, Value, of, replace
+from jaxlint.interp.values import Instance, Mapping, Sequence, Token, Value, of, replace
 from jaxlint.kinds import ARRAY, HOST, Kind
 from jaxlint.sites import Confidence, Operation
 
-Operands = Sequence[tuple[Value, cst.CSTNode | None]]
+Operands = Seq[tuple[Value, cst.CSTNode | None]]
 
 
 def record(
@@ -180,7 +181,7 @@ def reading(
             value = _shown(frame, node, value)
         elif operation is Operation.SCALAR and callee in _NUMBERS and value.objects:
             _converted(frame, node, value, callee)
-        found = leaves(frame.engine.heap, value) if deep else [value]
+        found = _leaves(frame, value, at) if deep else [value]
         drawn = value.sources.union(*(leaf.sources for leaf in found if leaf.sources))
         if drawn:
             uses.read(frame, node, operation, callee, drawn)
@@ -219,6 +220,17 @@ def reading(
             confidence=sure, detail=detail, pace=pace, whole=whole, tree=tree,
         )  # fmt: skip
     return bool(tracers or device)
+
+
+def _leaves(frame: Frame, value: Value, at: cst.CSTNode | None) -> list[Value]:
+    """The arrays and scalars inside a value. Those of a display that stands here itself are known as they went in, with
+    their host copies: the heap forgets which arrays they are."""
+    heap = frame.engine.heap
+    if isinstance(at, cst.Dict | cst.List) and id(at) in frame.displayed:
+        place = frame.place(at)
+        if any(isinstance(o, Mapping | Sequence) and o.place == place for o in value.objects):
+            return [leaf for part in frame.displayed[id(at)].values() for leaf in leaves(heap, part)]
+    return leaves(heap, value)
 
 
 def _outlasts_loops(frame: Frame, leaf: Value, at: cst.CSTNode | None) -> bool:
@@ -306,17 +318,25 @@ def upload(
     callee: str | None,
     operands: Operands,
     values: Iterable[Value],
-    given: Sequence[Value] = (),
+    given: Seq[Value] = (),
+    beside: Value | None = None,
 ) -> None:
     """The operation uploads its operands, whose host data `values` are; `given` are the arguments that hold it.
+
+    `beside` is the array that makes it an upload: it has to be as sure to be on the device. What takes two likely
+    readings at once is no more than a guess.
 
     Code that nobody in the project calls may run under jit, where host data is a constant: such a site counts only if
     something shows that the code runs eagerly.
     """
     values = tuple(values)
     uses.uploaded(frame, node, values)
-    sure = max((sureness(v, HOST) for v in values), default=Confidence.LOW)
+    place = Kind.NUMPY if operation is Operation.MIXED else HOST
+    sure = max((sureness(v, place) for v in values), default=Confidence.LOW)
     if sure is Confidence.HIGH and any(_may_be_empty(frame, v) for v in given):
         sure = Confidence.MEDIUM
+    if beside is not None:
+        other = sureness(beside, ARRAY)
+        sure = Confidence.LOW if sure is other is Confidence.MEDIUM else min(sure, other)
     whole = all(value.kind.must_be(Kind.NUMPY) for value in given or values)
     record(frame, node, operation, callee, operands, confidence=sure, if_eager=frame.mode is Mode.OPEN, whole=whole)

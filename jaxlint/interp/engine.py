@@ -343,7 +343,7 @@ class Engine:
             scope.names[name] = replace(value, tokens=frozenset()) if value.tokens else value
             self.heap.note_change((scope.number, name))
             return
-        new = join(old, value)
+        new = _compiled(join(old, value))
         if new != old:
             scope.names[name] = replace(new, tokens=frozenset()) if new.tokens else new
             self.heap.note_change((scope.number, name))
@@ -368,6 +368,12 @@ class Engine:
                     return value
             scope = None if scope.parent is None else self.scopes[scope.parent]
         return None
+
+
+def _compiled(value: Value) -> Value:
+    """What a name holds, without the functions that it holds transformed as well: ``f = jax.jit(f)`` replaces them."""
+    inside = {o for t in value.objects if isinstance(t, Transformed) for o in t.function.objects}
+    return replace(value, objects=value.objects - inside) if inside & value.objects else value
 
 
 @dataclass(slots=True, eq=False)

@@ -27,6 +27,31 @@ def made_once(frame: Frame, test: cst.BaseExpression, body: Iterable[cst.CSTNode
     return any(_stores(node, target) for part in body for node in walk(part)) and not _is_reset(frame, target)
 
 
+def made_in_one_turn(frame: Frame, test: cst.BaseExpression, body: cst.CSTNode) -> bool:
+    """True if the statements run in one turn of the loops around them: ``if best is None: best = evaluate()``, where
+    only what comes before the loops sets the name to None."""
+    if not frame.loops or frame.info is None:
+        return False
+    while isinstance(test, cst.BooleanOperation) and isinstance(test.operator, cst.And):
+        test = test.left
+    asked = _asked(test) if isinstance(test, cst.Comparison) else None
+    if asked is None or not asked[1] or not isinstance(asked[0], cst.Name):
+        return False
+    target = asked[0]
+    if target.value not in frame.info.local_names or not any(_stores(node, target) for node in walk(body)):
+        return False
+    loops = [node for node in walk(frame.info.node.body) if isinstance(node, cst.For | cst.While)]
+    resets = [sum(_empties(node, target) for node in walk(part)) for part in (frame.info.node.body, *loops)]
+    return resets[0] == 1 and not any(resets[1:])
+
+
+def _empties(node: cst.CSTNode, target: cst.Name) -> bool:
+    """True of an assignment of None to the name."""
+    if not isinstance(node, cst.Assign) or not any(_is_same(t.target, target) for t in node.targets):
+        return False
+    return _is_empty(node.value)
+
+
 def _asked(test: cst.BaseExpression) -> tuple[cst.BaseExpression, bool] | None:
     """What a test asks for, and whether it is absent where the test holds."""
     if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):

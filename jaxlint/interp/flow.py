@@ -7,8 +7,8 @@ import libcst as cst
 from jaxlint.interp import effects, guards, uses
 from jaxlint.interp.assignment import assign, refine_item
 from jaxlint.interp.definitions import define_class, define_function
-from jaxlint.interp.engine import Frame, Guard, statement
-from jaxlint.interp.firsts import made_once
+from jaxlint.interp.engine import Frame, Guard, Mode, statement
+from jaxlint.interp.firsts import made_in_one_turn, made_once
 from jaxlint.interp.gates import gate_of, gated
 from jaxlint.interp.generators import note_suspension
 from jaxlint.interp.guessing import guess
@@ -276,8 +276,12 @@ def _if(frame: Frame, node: cst.CSTNode) -> None:
     else:
         narrow(frame, node.test, positive=True)
         first = made_once(frame, node.test, (node.body,), holds=True)
+        pace = frame.pace
+        if made_in_one_turn(frame, node.test, node.body):
+            frame.pace = frame.loops[0]
         with frame.at_pace(Pace.SINGLE if first else Pace.GATED if gate is Gate.PASSED else Pace.ONCE):
             execute(frame, node.body)
+        frame.pace = pace
     after = frame.state
     frame.state = before
     if known is True:
@@ -361,7 +365,7 @@ def _with(frame: Frame, node: cst.CSTNode) -> None:
     assert isinstance(node, cst.With)
     held = frame.guards
     handlers = len(frame.handlers)
-    disabled = frame.jit_disabled
+    disabled, mode = frame.jit_disabled, frame.mode
     for item in node.items:
         value = frame.engine.evaluate(frame, item.item)
         if node.asynchronous is not None:
@@ -369,6 +373,8 @@ def _with(frame: Frame, node: cst.CSTNode) -> None:
         entered = _entered(frame, item.item, value)
         if any(isinstance(o, LibraryObject) and o.name == "jax.disable_jit" for o in value.objects):
             frame.jit_disabled = frame.jit_disabled or _is_asked(frame, item.item)
+        if any(isinstance(o, LibraryObject) and o.name == "jax.ensure_compile_time_eval" for o in value.objects):
+            frame.mode = Mode.EAGER  # what depends on no tracer is computed at once
         guard = guards.entered(frame, item.item, value)
         if guard is not None:
             frame.guards = (*frame.guards, guard)
@@ -382,7 +388,7 @@ def _with(frame: Frame, node: cst.CSTNode) -> None:
         guards.body_of_guard(frame, node)
     execute(frame, node.body)
     frame.guards = held
-    frame.jit_disabled = disabled
+    frame.jit_disabled, frame.mode = disabled, mode
     del frame.handlers[handlers:]
     if any(_swallows(item.item) for item in node.items):
         frame.state.alive = True

@@ -5,6 +5,7 @@ import libcst as cst
 from jaxlint.interp.engine import Argument, Frame
 from jaxlint.interp.heap import ANY, KEYS, base_of, element_of
 from jaxlint.interp.heat import Pace
+from jaxlint.interp.program import children
 from jaxlint.interp.values import (
     PYTHON,
     UNKNOWN,
@@ -91,7 +92,7 @@ def _has_few(frame: Frame, node: cst.CSTNode, iterable: Value) -> bool:
     if isinstance(node, cst.Tuple | cst.List | cst.Set):
         return len(node.elements) <= FEW and not any(isinstance(e, cst.StarredElement) for e in node.elements)
     if isinstance(node, cst.Name | cst.Attribute):
-        return _is_few(frame, iterable)
+        return _is_few(frame, iterable, node)
     if not isinstance(node, cst.Call):
         return False
     if isinstance(node.func, cst.Name) and node.func.value in _PAIRING:
@@ -108,8 +109,8 @@ def _plain_value(frame: Frame, node: cst.BaseExpression) -> Value:
     return frame.engine.evaluate(frame, node) if isinstance(node, cst.Name | cst.Attribute) else UNKNOWN
 
 
-def _is_few(frame: Frame, iterable: Value) -> bool:
-    """True of tuples of few literals, and of lists and dicts displayed here that nothing is added to.
+def _is_few(frame: Frame, iterable: Value, node: cst.BaseExpression | None = None) -> bool:
+    """True of tuples of few literals, and of lists and dicts displayed here, or in the module, that little is added to.
 
     What a caller gives is not known by its length: other callers give more.
     """
@@ -120,16 +121,51 @@ def _is_few(frame: Frame, iterable: Value) -> bool:
             if not all(v.const or _is_few(frame, v) for v in obj.items):
                 return False
             count = len(obj.items)
-        elif isinstance(obj, Sequence | Mapping) and obj.scope == frame.scope.number:
+        elif isinstance(obj, Sequence | Mapping) and (obj.scope == frame.scope.number or _is_of_module(frame, node)):
             fields = frame.engine.heap.fields(obj)
-            if ANY in fields or KEYS in fields:
+            added = _appended(frame, node) if ANY in fields and KEYS not in fields else 0
+            if KEYS in fields or added is None:
                 return False
-            count = len(fields)
+            count = len(fields) - (ANY in fields) + added
         else:
             return False
         if not 0 < count <= FEW:
             return False
     return True
+
+
+def _is_of_module(frame: Frame, node: cst.BaseExpression | None) -> bool:
+    """True of a name that the module binds, not the function."""
+    return isinstance(node, cst.Name) and frame.info is not None and node.value not in frame.info.local_names
+
+
+_LOOKS = {"enumerate", "len", "list", "max", "min", "print", "range", "reversed", "sorted", "sum", "tuple", "zip"}
+"""Functions that add nothing to what they are given."""
+
+
+def _appended(frame: Frame, node: cst.BaseExpression | None) -> int | None:
+    """How often something is appended to the list under a name; None where other things happen to it, or in a loop."""
+    if not isinstance(node, cst.Name) or (frame.info is not None and node.value not in frame.info.local_names):
+        return None
+    count = 0
+    todo: list[tuple[cst.CSTNode, bool]] = [(frame.module.tree if frame.info is None else frame.info.node.body, False)]
+    while todo:
+        part, repeated = todo.pop()
+        match part:
+            case cst.Call(func=cst.Attribute(value=cst.Name(value=node.value), attr=method)):
+                if method.value != "append" or repeated:
+                    return None
+                count += 1
+            case cst.AugAssign(target=cst.Name(value=node.value)):
+                return None
+            case cst.Call(func=func) if any(
+                isinstance(a.value, cst.Name) and a.value.value == node.value for a in part.args
+            ):
+                if not isinstance(func, cst.Name) or func.value not in _LOOKS:
+                    return None
+        again = repeated or isinstance(part, cst.For | cst.While | cst.FunctionDef | cst.Lambda)
+        todo.extend((child, again) for child in children(part))
+    return count
 
 
 def has_few_turns(node: cst.BaseExpression) -> bool:

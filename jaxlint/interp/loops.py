@@ -37,6 +37,7 @@ def _loop(frame: Frame, turn: "Turn") -> None:
     first: tuple[dict[tuple[int, Operation], RawSite], set[tuple[int, Pace]]] = ({}, set())
     for n in range(MAX_TURNS):
         frame.state = head.copy()
+        frame.state.forget_the_unnamed()
         frame.continues = []
         activation.sites, activation.calls = dict(sites), set(calls)
         turn(frame)

@@ -5,7 +5,7 @@ import libcst as cst
 from jaxlint.interp import devices, effects, uses
 from jaxlint.interp.engine import Argument, Frame, expression
 from jaxlint.interp.gates import gate_of
-from jaxlint.interp.heap import ANY, base_of, element_of, is_container
+from jaxlint.interp.heap import ANY, base_of, element_of, field_names, is_container
 from jaxlint.interp.heat import Gate, Pace
 from jaxlint.interp.library import fresh_array
 from jaxlint.interp.narrowing import is_of_type, narrow
@@ -18,6 +18,7 @@ from jaxlint.interp.values import (
     Function,
     Instance,
     Library,
+    Mapping,
     Method,
     Null,
     Partial,
@@ -95,7 +96,7 @@ def _mixed(frame: Frame, node: cst.CSTNode, left: Value, right: Value, nodes: tu
             continue
         if host.kind & Kind.NUMPY and not host.kind & ARRAY:
             if effects.sureness(device, ARRAY) is not Confidence.LOW:
-                effects.upload(frame, node, Operation.MIXED, None, ((host, at),), [host])
+                effects.upload(frame, node, Operation.MIXED, None, ((host, at),), [host], beside=device)
         elif host.known(Kind.PYTHON):
             effects.record(frame, node, Operation.SCALAR_OPERAND, None, ((host, at),))
 
@@ -275,6 +276,9 @@ def _compare(
     if isinstance(operator, cst.Is | cst.IsNot):
         return _identity(left, right, isinstance(operator, cst.IsNot))
     if isinstance(operator, cst.In | cst.NotIn):
+        answer = _is_member(frame, left, right)
+        if answer is not None:
+            return constant(answer is isinstance(operator, cst.In))
         return _membership(frame, node, left, right, nodes)
     own = _by_method(frame, node, type(operator).__name__, left, right, nodes)
     if own is not None:
@@ -315,6 +319,22 @@ def _identity(left: Value, right: Value, negated: bool) -> Value:
     return PYTHON
 
 
+def _is_member(frame: Frame, left: Value, right: Value) -> bool | None:
+    """The answer of ``x in y`` for a text in a text and in few literals, and for anything in nothing; else None."""
+    if len(right.objects) == 1 and not right.kind and not right.unknown:
+        (obj,) = right.objects
+        if isinstance(obj, Sequence | Mapping) and not field_names(frame.engine.heap, obj):
+            return False
+        if isinstance(obj, Tuple) and _is_text(left) and all(_is_text(v) for v in obj.items):
+            return any(left.const == v.const for v in obj.items)
+    return left.const[0] in right.const[0] if _is_text(left) and _is_text(right) else None  # type: ignore[operator]
+
+
+def _is_text(value: Value) -> bool:
+    """True of a string that is known: an empty one stands for any."""
+    return bool(value.const) and isinstance(value.const[0], str) and value.const[0] != ""
+
+
 def _membership(
     frame: Frame, node: cst.CSTNode, left: Value, right: Value, nodes: tuple[cst.BaseExpression, cst.BaseExpression]
 ) -> Value:
@@ -330,7 +350,8 @@ def _membership(
             element = element_of(frame.engine.heap, of(obj))
             if left.kind & ARRAY or element.kind & ARRAY:
                 operands = [(left, nodes[0]), (element, nodes[1])]
-    if right.kind & ARRAY and not right.unknown:
+    # A key is looked up in what may be a dict: that it may be an array as well is how its branches look from here.
+    if right.kind & ARRAY and not right.unknown and not any(isinstance(base_of(o), Mapping) for o in right.objects):
         operands = [(arithmetic(frame, node, left, right, nodes, "in"), node)]
     if operands:
         effects.reading(frame, node, Operation.REDUCE, "in", operands)

@@ -1,5 +1,6 @@
 """What holds at a point of a function, what others see of a scope, and the record of one run of a function."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import libcst as cst
@@ -11,6 +12,7 @@ from jaxlint.interp.values import (
     NOTHING,
     Place,
     Token,
+    Tuple,
     Value,
     join,
 )
@@ -32,6 +34,11 @@ class State:
         """A state that changes on its own."""
         return State(dict(self.names), set(self.fetched), self.alive)
 
+    def forget_the_unnamed(self) -> None:
+        """Drop the host copies of arrays that no name holds any more: what is made in their places will be others."""
+        held = {t[:2] for value in self.names.values() for t in _tokens(value)}
+        self.fetched = {t for t in self.fetched if not isinstance(t[0], Place) or t[:2] in held}
+
     def take(self, other: "State") -> None:
         """Become `other`."""
         self.names, self.fetched, self.alive = other.names, other.fetched, other.alive
@@ -45,6 +52,7 @@ class State:
             return True
         changed = False
         names = self.names
+        fetched = _fetched_in_both(self, other)
         for name in [n for n in names if "." in n and n not in other.names]:
             del names[name]
         for name, value in other.names.items():
@@ -58,9 +66,27 @@ class State:
                 if new != old:
                     changed = True
                 names[name] = new
-        if not self.fetched <= other.fetched:
-            self.fetched &= other.fetched
+        self.fetched = fetched
         return changed
+
+
+def _fetched_in_both(a: State, b: State) -> set[Token]:
+    """The arrays that have a host copy in whichever state holds them: what only one branch makes counts by itself."""
+    fetched = a.fetched & b.fetched
+    for some, other in ((a, b), (b, a)):
+        rest = [t for t in some.fetched - other.fetched if isinstance(t[0], Place)]
+        if rest:
+            held = {t[:2] for value in other.names.values() for t in _tokens(value)}
+            fetched.update(t for t in rest if t[:2] not in held)
+    return fetched
+
+
+def _tokens(value: Value, depth: int = 3) -> Iterator[Token]:
+    yield from value.tokens
+    for obj in value.objects if depth else ():
+        if isinstance(obj, Tuple):
+            for item in obj.items:
+                yield from _tokens(item, depth - 1)
 
 
 @dataclass(slots=True, eq=False)

@@ -4,7 +4,7 @@ import libcst as cst
 
 from jaxlint.interp import effects, uses
 from jaxlint.interp.engine import Argument, Frame
-from jaxlint.interp.guessing import uncertain
+from jaxlint.interp.guessing import doubted, guess, uncertain
 from jaxlint.interp.heap import ANY, base_of, element_of, read, values_of
 from jaxlint.interp.library import fresh_array
 from jaxlint.interp.values import (
@@ -84,9 +84,11 @@ def _item(frame: Frame, node: cst.CSTNode, obj: Object, index: Value, at: cst.CS
         if index.const and isinstance(index.const[0], str | int) and index.const[0] != "":
             exact = read(heap, obj, str(index.const[0]))
             rest = read(heap, obj, ANY)
+            if exact is not None and rest is not None:
+                return join(exact, guess(rest, frame.origin(node, _OTHER_KEY)) if _is_setting(exact, rest) else rest)
             if exact is not None:
-                return identified(obj, str(index.const[0]), exact) if rest is None else join(exact, rest)
-            return UNKNOWN if rest is None else rest
+                return identified(obj, str(index.const[0]), exact)
+            return UNKNOWN if rest is None else doubted(rest, frame.origin(node, _OTHER_KEY))
         found = values_of(heap, obj)
         return UNKNOWN if found.is_nothing else found
     if isinstance(below, Instance):
@@ -110,6 +112,16 @@ def _item(frame: Frame, node: cst.CSTNode, obj: Object, index: Value, at: cst.CS
             return of(obj)
         return UNKNOWN if known is None else known
     return UNKNOWN
+
+
+_OTHER_KEY = "stored under a key that is not known"
+
+
+def _is_setting(exact: Value, rest: Value) -> bool:
+    """True of anything but an array and the beginning of a sum: what is stored under some key is hardly stored here."""
+    if not rest.kind & ARRAY or exact.kind & ARRAY or exact.is_nothing:
+        return False
+    return not (exact.const and exact.const[0] in {0, None, ""})
 
 
 def identified(obj: Object, field: str, value: Value) -> Value:
@@ -157,7 +169,7 @@ def effects_of_index(
             elif base.kind & ARRAY or base.unknown:
                 effects.reading(frame, node, Operation.VALUE_SHAPE, "boolean indexing", [(part, at)])
         elif part.kind & Kind.NUMPY and not part.kind & ARRAY and base.kind.must_be(Kind.DEVICE) and not frame.staged:
-            effects.upload(frame, node, Operation.EAGER_CALL, "indexing", ((part, at),), [part])
+            effects.upload(frame, node, Operation.EAGER_CALL, "indexing", ((part, at),), [part], beside=base)
         elif part.known(Kind.PYTHON) and base.kind.must_be(Kind.DEVICE) and not frame.staged:
             effects.record(frame, node, Operation.SCALAR_OPERAND, "indexing", ((part, at),))
 

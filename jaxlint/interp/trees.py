@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 import libcst as cst
 
 from jaxlint.interp import uses
+from jaxlint.interp.displays import copied
 from jaxlint.interp.engine import Argument, Call, handler
 from jaxlint.interp.heap import base_of, field_names, leaves
 from jaxlint.interp.heat import Pace
@@ -109,11 +110,12 @@ def _mapped(call: Call, apply: Callable[[Value], Value], tree: Value, depth: int
 def _mapped_object(call: Call, apply: Callable[[Value], Value], obj: Object) -> Value:
     heap = call.engine.heap
     found = [v for v in leaves(heap, of(obj)) if not (v.const and isinstance(v.const[0], str))]
-    result = NOTHING
-    for leaf in {(_leaf.kind, _leaf.unknown): _leaf for _leaf in found}.values():
-        result = join(result, apply(leaf))
-    if not found:
-        result = apply(UNKNOWN)
+    distinct = list({(_leaf.kind, _leaf.unknown): _leaf for _leaf in found}.values())
+    results = [apply(leaf) for leaf in distinct]
+    result = join_all(results) if found else apply(UNKNOWN)
+    kept = all(r.kind == leaf.kind and not r.objects for r, leaf in zip(results, distinct, strict=True))
+    if kept and len(distinct) > 1:
+        return of(copied(call.frame, call.node, obj))  # each leaf stays where it is
     if result.kind and not result.objects:
         single = next((k for k in (Kind.TRACER, Kind.DEVICE, Kind.NUMPY, Kind.PYTHON) if k in result.kind), Kind(0))
         made_of = of(Moved(base_of(obj), result.kind if result.kind in (single,) else single))
