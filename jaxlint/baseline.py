@@ -126,8 +126,14 @@ def _definitions(scope: ast.AST) -> Iterator[ast.FunctionDef | ast.AsyncFunction
             todo += ast.iter_child_nodes(node)
 
 
+def look_at(file: Path) -> None:
+    """Refuses to let a baseline take the place of what is none: a UserError."""
+    if file.is_file() and file.stat().st_size:
+        _load(file)
+
+
 def _load(file: Path) -> Counter[Known]:
-    wrong = f"{file}: not a baseline of jaxlint: write it anew by --write-baseline"
+    wrong = f"{file}: not a baseline of jaxlint: remove it and write one by --write-baseline"
     try:
         document = json.loads(file.read_text("utf-8"))
     except OSError as error:

@@ -284,6 +284,8 @@ def _request(arguments: argparse.Namespace) -> Request:
     """The arguments of ``check`` as typed data."""
     if arguments.run and not (arguments.confirm or arguments.confirmed_only):
         raise UserError("--run names what --confirm runs: give --confirm too")
+    if arguments.select is not None and not _items(arguments.select):
+        raise UserError("--select names no rule: give codes, as in --select JT1, or leave it out")
     flags = Flags(
         select=_items(arguments.select),
         ignore=_items(arguments.ignore),

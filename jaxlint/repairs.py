@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from jaxlint.errors import UserError
-from jaxlint.findings import Finding, Report
+from jaxlint.findings import FileError, Finding, Report
 from jaxlint.fix.run import Check, Fixed, by_path, difference, fix, write_files
 from jaxlint.fixes.ignoring import with_ignores
 from jaxlint.inputs import Inputs
@@ -45,14 +45,16 @@ def repair(
     else:
         fixed = fix(check, wanted, given)
     remarks = [f"{_where(finding)}: {finding.code} not fixed: {escape(reason)}" for finding, reason in withdrawn]
-    would = "would be " if diff else ""
-    remarks.append(f"{counted(len(fixed.repaired), 'finding')} {would}fixed in {counted(len(fixed.files), 'file')}")
-    errors = [*fixed.errors, *(() if diff else write_files(fixed.files))]
+    unwritten = [] if diff else write_files(fixed.files)
+    remarks.append(_done("fixed", fixed, unwritten, diff=diff))
+    errors = [*fixed.errors, *unwritten]
     text = "".join(map(difference, fixed.files)) if diff else ""
     if given and not diff:
         after = {file.path: file.after for file in fixed.files}
         text = "".join(decode_source(after.get(name, data), name).text for name, data in given.items())
-    report = replace(fixed.report, errors=(*fixed.report.errors, *errors))
+    # What could not be written is as it was, with what was found there.
+    report = check(Inputs()) if unwritten else fixed.report
+    report = replace(report, errors=(*report.errors, *errors))
     inputs = Inputs() if fixed.files else fixed.inputs
     inputs.add(tuple(fixed.inputs.files.values()))
     return Repaired(text, tuple(remarks), report, inputs, bool(fixed.files))
@@ -75,14 +77,22 @@ def silence(check: Check, reason: str, *, diff: bool = False) -> Repaired:
         return replace(report, findings=tuple(made))
 
     done = fix(with_comments, lambda finding: finding.fix is not None, passes=1)
-    would = "would be " if diff else ""
-    remark = f"{counted(len(done.repaired), 'finding')} {would}silenced in {counted(len(done.files), 'file')}"
-    errors = [*done.errors, *(() if diff else write_files(done.files))]
+    unwritten = [] if diff else write_files(done.files)
+    remark = _done("silenced", done, unwritten, diff=diff)
+    errors = [*done.errors, *unwritten]
     text = "".join(map(difference, done.files)) if diff else ""
     inputs = done.inputs if diff else Inputs()
     report = done.report if diff else check(inputs)
     report = replace(report, errors=(*report.errors, *errors))
     return Repaired(text, (remark,), report, inputs, bool(done.files))
+
+
+def _done(what: str, fixed: Fixed, unwritten: Sequence[FileError], *, diff: bool) -> str:
+    """How many findings are, or would be, repaired or silenced, in how many files: those that were written."""
+    lost = {error.path for error in unwritten}
+    findings = sum(finding.span.path not in lost for finding in fixed.repaired)
+    files = sum(file.path not in lost for file in fixed.files)
+    return f"{counted(findings, 'finding')} {'would be ' if diff else ''}{what} in {counted(files, 'file')}"
 
 
 def _where(finding: Finding) -> str:

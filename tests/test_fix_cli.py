@@ -142,6 +142,24 @@ class TestWriting:
         assert (project / "a.py").read_text() == BAD
         assert os.listdir(project) == ["a.py"]
 
+    def test_what_could_not_be_written_is_not_counted_and_its_findings_are_reported(
+        self, jaxlint: Runner, project: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        (project / "b.py").write_text(BAD)
+        into = os.replace
+
+        def fail(source: str, target: str) -> None:
+            if os.path.basename(target) == "b.py":
+                raise OSError(13, "Permission denied")
+            into(source, target)
+
+        monkeypatch.setattr("os.replace", fail)
+        status, out, err = jaxlint("--fix", "--unsafe-fixes", "--no-cache", "--output-format", "concise", ".")
+        assert (status, [line[:10] for line in out.splitlines()]) == (2, ["b.py:9:5: ", "b.py:10:5:"])
+        assert err.splitlines()[0] == "2 findings fixed in 1 file"
+        assert "b.py: error: not changed: Permission denied" in err
+        assert [(project / name).read_text() for name in ("a.py", "b.py")] == [ALL, BAD]
+
 
 class TestBaseline:
     def test_what_is_known_is_not_reported_wherever_it_stands(self, jaxlint: Runner, project: Path) -> None:
@@ -191,8 +209,30 @@ class TestBaseline:
         assert jaxlint("a.py") == (
             2,
             "",
-            f"jaxlint: {project}/known.json: not a baseline of jaxlint: write it anew by --write-baseline\n",
+            f"jaxlint: {project}/known.json: not a baseline of jaxlint: remove it and write one by --write-baseline\n",
         )
+
+    @pytest.mark.parametrize(
+        "words",
+        [
+            ("--write-baseline", "a.py"),
+            ("--output-format", "json=a.py", "a.py"),
+            ("--output-file", "a.py", "a.py"),
+            ("--write-baseline", "kept.json", "a.py"),
+            ("--write-baseline", "known.json", "b.py"),
+            ("--write-baseline", "known.json", "a.py", "broken.py"),
+            ("--output-format", "json=r", "--output-format", "sarif=./r", "a.py"),
+        ],
+    )
+    def test_nothing_of_the_users_is_written_over(self, words: tuple[str, ...], jaxlint: Runner, project: Path) -> None:
+        (project / "kept.json").write_text('{"name": "a package"}')
+        (project / "broken.py").write_text("import jax\nx = (\n")
+        jaxlint("--write-baseline", "known.json", "-q", "a.py")
+        before = {path: path.read_bytes() for path in project.iterdir() if path.is_file()}
+        status, out, said = jaxlint(*words)
+        assert (status, out) == (2, "")
+        assert said.splitlines()[-1].startswith("jaxlint: ")
+        assert {path: path.read_bytes() for path in project.iterdir() if path.is_file()} == before
 
     def test_the_function_tells_twins_apart(self, jaxlint: Runner, project: Path) -> None:
         inner = "".join(f"    {line}\n" for line in BAD.removeprefix(HEAD).splitlines())

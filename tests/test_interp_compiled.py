@@ -544,7 +544,7 @@ TRACED = {
     "jit: device_get": """
         @jax.jit
         def f(x):
-            return jax.device_get(x)  # tracer
+            return jax.device_get(x)
         f(1.0)
     """,
     "jit: and, or, not, while, assert, ternary": """

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from jaxlint.findings import Direction, Report, Status, Verdict
+from jaxlint.findings import Direction, Finding, Report, Status, Verdict
 from jaxlint.keys import FORMATS
 from jaxlint.report import concise, formats, github, gitlab, junit, sarif, text
 from jaxlint.report.verdicts import in_words
@@ -55,8 +55,11 @@ def test_every_format_for_people_shows_the_words_of_the_guard(output_format: str
     assert REFUSED in formats.render(BOTH, output_format, CONTEXT)
 
 
-def test_text_lists_the_refuted_apart() -> None:
-    before, after = text.render(BOTH, CONTEXT).split("Refuted by running, and not counted (1):")
+@pytest.mark.parametrize("found", [BOTH.findings, BOTH.findings[::-1]])
+def test_text_lists_the_refuted_apart(found: tuple[Finding, ...]) -> None:
+    before, after = text.render(replace(BOTH, findings=found), CONTEXT).split(
+        "Refuted by running, and not counted (1):"
+    )
     assert "JT104" in before
     assert "JT106" in after
     assert "JT106" not in before

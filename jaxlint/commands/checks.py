@@ -27,7 +27,7 @@ from jaxlint.report.verdicts import is_refuted
 from jaxlint.rulebook import Rule, load_rules, names_of
 from jaxlint.selection import enabled, fixable
 from jaxlint.settings import Request, Settings
-from jaxlint.source.files import shown_path
+from jaxlint.source.files import SUFFIXES, shown_path
 from jaxlint.workers import processors
 
 if TYPE_CHECKING:
@@ -55,9 +55,7 @@ def check(request: Request, trees: "Trees | None" = None) -> int:
         return CLEAN
     if request.show_files:
         return _show_files(settings, names)
-    for file in (request.output_file, *(output.file for output in request.outputs)):
-        if file is not None and not file.absolute().parent.is_dir():
-            raise UserError(f"{file}: cannot write the report: No such file or directory")
+    _look_at_outputs(request)
     given = {} if stdin is None else {shown_path(stdin, Path.cwd()): sys.stdin.buffer.read()}
 
     in_force = enabled(settings, {code: rule.default for code, rule in rules.items()})
@@ -81,6 +79,23 @@ def check(request: Request, trees: "Trees | None" = None) -> int:
     if settings.baseline is not None and not request.quiet:
         _say_gone(compared, settings.baseline)
     return status
+
+
+def _look_at_outputs(request: Request) -> None:
+    """Refuses, before anything is done, what reports can not be written to, or would spoil."""
+    seen: set[Path] = set()
+    for file in (request.output_file, request.write_baseline, *(output.file for output in request.outputs)):
+        if file is None:
+            continue
+        if not file.absolute().parent.is_dir():
+            raise UserError(f"{file}: cannot write the report: No such file or directory")
+        if file.name.endswith(SUFFIXES):
+            raise UserError(f"{file}: a report would overwrite a program: name another file")
+        if file.resolve() in seen and (file.is_file() or not file.exists()):
+            raise UserError(f"{file}: two reports would go to the same file: name another for one of them")
+        seen.add(file.resolve())
+    if request.write_baseline is not None:
+        baseline.look_at(request.write_baseline)
 
 
 def _checked(
@@ -135,13 +150,15 @@ def _repaired(
 def _write_baseline(report: Report, inputs: Inputs, request: Request) -> int:
     """Writes the findings as known ones."""
     assert request.write_baseline is not None
+    if report.errors:
+        for error in report.errors:
+            say(error_line(error))
+        raise UserError(f"{request.write_baseline}: not written, because not everything was checked")
     findings = [finding for finding in report.findings if not is_refuted(finding)]
     write(baseline.render(findings, inputs, request.write_baseline), request.write_baseline)
-    for error in report.errors:
-        say(error_line(error))
     if not request.quiet:
         say(f"{counted(len(findings), 'finding')} written to {request.write_baseline} as known")
-    return WRONG if report.errors else CLEAN
+    return CLEAN
 
 
 def _say_gone(compared: Compared, file: Path) -> None:

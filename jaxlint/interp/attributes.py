@@ -139,7 +139,8 @@ def _of_object(frame: Frame, node: cst.CSTNode, obj: Object, name: str) -> Value
         case Mapping():
             return _of_mapping(engine, obj, name)
         case Sequence(_, _, kind):
-            return of(LibraryMethod(f"builtins.{kind}.{name}", of(obj)))
+            # What a deque can do is modelled as what a list can.
+            return of(LibraryMethod(f"builtins.{'set' if kind == 'set' else 'list'}.{name}", of(obj)))
         case Tuple() | Stream():
             return of(LibraryMethod(f"builtins.tuple.{name}", of(obj)))
         case Transformed():

@@ -56,7 +56,7 @@ def _stream_next(call: Call) -> Value:
 @handler("list", "set", "deque")
 def _list(call: Call) -> Value:
     first = call.argument(0)
-    name = call.name.rpartition(".")[2]
+    name = next((name for name in ("list", "deque") if call.name.endswith(name)), "set")
     made = Sequence(call.frame.place(call.node), call.frame.scope.number, name)
     if first is None:
         return of(made)

@@ -25,9 +25,8 @@ from jaxlint.sites import Operation
 def _device_get(call: Call) -> Value:
     value = call.given(0, "x")
     held = leaves(call.engine.heap, value)
-    traced = [(v, call.node) for v in held if v.kind.must_be(Kind.TRACER) and not v.unknown]
-    if traced and call.frame.traced and not call.frame.concrete:
-        effects.record(call.frame, call.node, Operation.NUMPY_CONVERSION, "jax.device_get", traced[:1], traced=True)
+    if held and all(v.kind.must_be(Kind.TRACER) for v in held):
+        return value  # JAX gives tracers back as they are
     found = [v for v in held if v.kind & Kind.DEVICE]
     if found and not call.frame.staged:
         effects.record(call.frame, call.node, Operation.EXPLICIT_FETCH, "jax.device_get", ((found[0], call.node),))

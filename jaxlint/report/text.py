@@ -15,10 +15,11 @@ TAB = "    "
 
 def render(report: Report, context: Context) -> str:
     """Every finding as a block of lines, with an empty line between two blocks."""
-    refuted = sum(map(is_refuted, report.findings))
-    blocks = ["".join(line + "\n" for line in _block(finding, context)) for finding in report.findings]
+    standing = [finding for finding in report.findings if not is_refuted(finding)]
+    refuted = [finding for finding in report.findings if is_refuted(finding)]
+    blocks = ["".join(line + "\n" for line in _block(finding, context)) for finding in (*standing, *refuted)]
     if refuted:
-        blocks.insert(len(blocks) - refuted, f"Refuted by running, and not counted ({refuted}):\n")
+        blocks.insert(len(standing), f"Refuted by running, and not counted ({len(refuted)}):\n")
     return "\n".join(blocks)
 
 
