@@ -6,6 +6,22 @@ from jaxlint.sites import Confidence
 from snippets import check, check_marks, rows
 
 CALLS = {
+    "what a definition evaluates runs where it stands": """
+        for _ in range(9):
+            f = lambda a=float(step(1.0)): a  # d2h hot
+            def g(b=float(step(2.0))):  # d2h hot
+                return b
+            class C:
+                z = float(step(3.0))  # d2h hot
+    """,
+    "functions of itertools": """
+        import itertools
+        table = {"a": {"b": step(1.0)}}
+        for row in table.values():
+            list(itertools.starmap(lambda n, v: print(n, v), row.items()))  # d2h
+        for v in itertools.chain.from_iterable(r.values() for r in {"a": {"b": step(2.0)}}.values()):
+            float(v)  # d2h
+    """,
     "an inner function finds a name as it was last bound": """
         def make(x):
             f = lambda v: 1.0

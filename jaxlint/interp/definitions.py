@@ -4,11 +4,10 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from jaxlint.interp.engine import Argument, ClassRecord, Frame
+from jaxlint.interp.engine import Argument, ClassRecord, Frame, expression
 from jaxlint.interp.heap import DEFINED
-from jaxlint.interp.heat import Pace
 from jaxlint.interp.literals import string_of
-from jaxlint.interp.program import walk
+from jaxlint.interp.program import FunctionInfo, walk
 from jaxlint.interp.values import (
     Class,
     Function,
@@ -35,9 +34,7 @@ def define_function(frame: Frame, node: cst.FunctionDef) -> Value:
     if frame.scope.number not in known:
         known.append(frame.scope.number)
         engine.heap.note_change((info.place, DEFINED))
-    for p in info.parameters:
-        if p.default is not None:
-            engine.heap.write(function, f"default {p.name}", engine.evaluate(frame, p.default))
+    _evaluate_defaults(frame, info, function)
     value = of(function)
     for decorator in reversed(node.decorators):
         decorating = engine.evaluate(frame, decorator.decorator)
@@ -45,6 +42,22 @@ def define_function(frame: Frame, node: cst.FunctionDef) -> Value:
         if _replaces(decorated):
             value = decorated
     return value
+
+
+@expression(cst.Lambda)
+def _lambda(frame: Frame, node: cst.CSTNode) -> Value:
+    assert isinstance(node, cst.Lambda)
+    info = frame.module.function(node, None)
+    frame.engine.by_place[info.place] = info
+    function = Function(info.place, frame.scope.number)
+    _evaluate_defaults(frame, info, function)
+    return of(function)
+
+
+def _evaluate_defaults(frame: Frame, info: FunctionInfo, function: Function) -> None:
+    for p in info.parameters:
+        if p.default is not None:
+            frame.engine.heap.write(function, f"default {p.name}", frame.engine.evaluate(frame, p.default))
 
 
 def _decorated(frame: Frame, decorator: cst.Decorator, decorating: Value, argument: Argument) -> Value:
@@ -91,7 +104,7 @@ def define_class(frame: Frame, node: cst.ClassDef) -> Value:
         mode=frame.mode,
         state=type(frame.state)(),
         depth=frame.depth,
-        pace=Pace.ONCE,
+        pace=frame.pace,
         defining_class=cls,
         caller=frame.caller,
     )

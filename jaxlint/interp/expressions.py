@@ -14,7 +14,6 @@ from jaxlint.interp.scopes import assign_name, read_name
 from jaxlint.interp.values import (
     NONE,
     PYTHON,
-    Function,
     Library,
     Mapping,
     Tuple,
@@ -138,14 +137,6 @@ def _walrus(frame: Frame, node: cst.CSTNode) -> Value:
     if isinstance(node.target, cst.Name):
         assign_name(frame, node.target.value, value)
     return value
-
-
-@expression(cst.Lambda)
-def _lambda(frame: Frame, node: cst.CSTNode) -> Value:
-    assert isinstance(node, cst.Lambda)
-    info = frame.module.function(node, None)
-    frame.engine.by_place[info.place] = info
-    return of(Function(info.place, frame.scope.number))
 
 
 @expression(cst.Call)

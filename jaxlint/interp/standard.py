@@ -101,12 +101,19 @@ def _iterate(call: Call) -> Value:
     return of(Stream(join_all(values)))
 
 
+@handler("flatten")
+def _flatten(call: Call) -> Value:
+    """itertools.chain.from_iterable: the items of the items."""
+    return of(Stream(element_of(call.engine.heap, nth_element(call, 0))))
+
+
 @handler("map")
 def _map(call: Call) -> Value:
+    star = "*" if call.name.endswith("starmap") else ""
     parts = [nth_element(call, n) for n in range(1, len(call.positional))]
     with call.frame.at_pace(looped(call)):
         result = call.engine.call(
-            call.frame, call.node, call.argument(0) or UNKNOWN, [Argument(p, call.node) for p in parts]
+            call.frame, call.node, call.argument(0) or UNKNOWN, [Argument(p, call.node, star=star) for p in parts]
         )
     return of(Stream(replace(result, const=())))
 
