@@ -4,7 +4,7 @@
 
 - plain,
 - confirm: under ``jaxlint check --confirm``, with every finding of every rule, heat and confidence marked,
-- everywhere: with a mark at each place of its files that can bear one, in the three directions in turn,
+- everywhere: with a mark at each place of its files that can bear one, in both directions in turn,
 - run: under ``jaxlint run``,
 
 and prints how many passed, failed and were skipped, how many places were marked and ran (of `run`: how many were
@@ -37,7 +37,8 @@ LIBRARIES: Mapping[str, Sequence[str]] = {
     "mctx": (),
     "rlax": (),
 }
-DIRECTIONS = ("device_to_host", "host_to_device", "device_to_device")
+# Marks between devices would offer the program a second device: chex counts its devices.
+DIRECTIONS = ("device_to_host", "host_to_device")
 ALL = ("--select", "JT1,JT2,JT3,JT4", "--min-heat", "cold", "--min-confidence", "low", "--no-cache", "-q")
 
 
