@@ -74,6 +74,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(argv: Sequence[str]) -> int:
+    if argv and argv[0].endswith((".py", ".pyi", ".ipynb")):
+        raise UserError(f"{argv[0]} is no command: jaxlint check {argv[0]} reads it, jaxlint run {argv[0]} runs it")
     arguments = _parser().parse_args(argv)
     if arguments.command is None:
         raise UserError("say what to do: jaxlint check, run, or another command (see jaxlint --help)")

@@ -108,6 +108,10 @@ class TestExitStatus:
         assert [line.split(":")[0] for line in out.splitlines()] == ["a.py", "c.py"]
         assert re.match(r"b\.py:\d+:\d+: error: .+\n2 findings in 3 files, 1 error\n$", err), err
 
+    def test_a_file_is_no_command(self, jaxlint: Runner) -> None:
+        said = "jaxlint: a.py is no command: jaxlint check a.py reads it, jaxlint run a.py runs it\n"
+        assert jaxlint("a.py") == (2, "", said)
+
     def test_a_missing_path(self, jaxlint: Runner) -> None:
         write("a.py", BAD)
         status, out, err = jaxlint("check", "a.py", "none.py", "--output-format", "concise")
@@ -287,6 +291,12 @@ class TestSelection:
         assert jaxlint.codes("--select", "JT2,JT101") == ["JT101"]
         assert jaxlint.codes("--ignore", "JT1") == []
         assert jaxlint.codes("--select", "JT2", "--extend-select", "JT1") == ["JT101"]
+
+    @pytest.mark.parametrize("given", ["", ",", " , "])
+    def test_no_rule_at_all_is_no_clean_file(self, jaxlint: Runner, given: str) -> None:
+        write("a.py", BAD)
+        said = "jaxlint: --select names no rule: give codes, as in --select JT1, or leave it out\n"
+        assert jaxlint("check", "--select", given, "a.py") == (2, "", said)
 
     def test_of_files(self, jaxlint: Runner) -> None:
         write("a.py", BAD)

@@ -45,6 +45,12 @@ _KEYS = {
 }  # fmt: skip
 
 
+_POSITIONS = {"reads", "unless", "only_with", "uploads", "concrete", "fetches", "value_shape"}
+_FLAGS = {"deep", "reads_containers", "dict_values", "creates", "boolean"}
+_TEXTS = {"returns", "operation", "upload_operation", "handler", "since", "until"}
+_NAME = re.compile(r"\w+(?:\.\w+)*(?:\.\*)?")
+
+
 _WORDS = {
     "none", "python", "numpy", "device", "host", "unknown", "arg", "dispatch", "element", "list", "tuple", "dict",
     "iter", "object", "wrap", "callable", "promote", "elementwise",
@@ -71,12 +77,19 @@ class Models:
             if key not in {"alias", "function", "attribute"}:
                 raise _unknown(where, "table", key, ("alias", "function", "attribute"))
         for old, new in _table(data.get("alias", {}), where).items():
-            self._aliases[old] = str(new)
+            if not isinstance(new, str) or not _NAME.fullmatch(new):
+                raise UserError(
+                    f"{_line_of(where, old, is_key=True)}: an alias is the other name of a library or of a part of it"
+                )
+            if new != old and self._aliased(new) == old:
+                raise UserError(f'{_line_of(where, old, is_key=True)}: the alias "{old}" leads back to itself')
+            self._aliases[old] = new
             self.libraries.add(old.partition(".")[0])
         for block in _blocks(data.get("function", []), where):
             for key in block:
                 if key not in _KEYS:
                     raise _unknown(where, "key", key, _KEYS)
+            _look_at(block, where)
             model = _function(block, where)
             for name in _names(block, where):
                 self.libraries.add(name.partition(".")[0])
@@ -91,6 +104,14 @@ class Models:
                 if operation is not None:
                     self._attribute_reads[name] = operation
         self._found.clear()
+
+    def _aliased(self, name: str) -> str:
+        """What the aliases of a whole name lead to."""
+        seen = {name}
+        while (target := self._aliases.get(name)) is not None and target not in seen:
+            name = target
+            seen.add(name)
+        return name
 
     def canonical(self, name: str) -> str:
         """The canonical spelling of a dotted library name: the longest alias prefix is replaced, repeatedly."""
@@ -163,9 +184,40 @@ def _blocks(value: object, where: str) -> Iterable[dict[str, object]]:
 
 def _names(block: dict[str, object], where: str) -> list[str]:
     names = block.get("names")
-    if not isinstance(names, list) or not names:
+    if names is None:
         raise UserError(f"{where}: a block without names")
+    if not isinstance(names, list) or not names or not all(isinstance(n, str) and _NAME.fullmatch(n) for n in names):
+        raise UserError(
+            f'{_line_of(where, "names", is_key=True)}: names is a list of dotted names, as ["library.function"]'
+        )
     return [str(n) for n in names]
+
+
+def _look_at(block: dict[str, object], where: str) -> None:
+    """Refuses a block whose values are not of their kind, or which says nothing."""
+    for key, value in block.items():
+        wanted = ""
+        if key in _POSITIONS and not (value == "all" and key in {"reads", "uploads"}):
+            if not isinstance(value, list) or not value or not all(map(_is_position, value)):
+                wanted = 'a list of positions from 0 and of keywords, as [0, "x"]'
+        elif key in _FLAGS and not isinstance(value, bool):
+            wanted = "true or false"
+        elif key in _TEXTS and not isinstance(value, str):
+            wanted = "a text"
+        elif key == "only_arity" and (not isinstance(value, int) or isinstance(value, bool) or value < 0):
+            wanted = "a number of arguments"
+        if wanted:
+            raise UserError(f"{_line_of(where, key, is_key=True)}: {key} is {wanted}")
+    if "reads" in block and "operation" not in block:
+        raise UserError(
+            f"{_line_of(where, 'reads', is_key=True)}: reads needs an operation: what is done to what is read"
+        )
+    if block.keys() <= {"names", "since", "until"}:
+        raise UserError(f"{where}: a block that says nothing of its names: give returns, reads or uploads")
+
+
+def _is_position(value: object) -> bool:
+    return isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool) and value >= 0)
 
 
 def _positions(value: object) -> Positions:
@@ -185,7 +237,11 @@ def _operation(value: object, where: str) -> Operation | None:
 
 def _returns(block: dict[str, object], where: str) -> str:
     text = str(block.get("returns", "unknown"))
-    head = (text.split() or [""])[0]
+    if not text.split():
+        raise UserError(
+            f"{_line_of(where, 'returns', is_key=True)}: returns is empty: leave it out, or say what comes back"
+        )
+    head = text.split()[0]
     if head not in _WORDS:
         raise _unknown(where, "word", head, _WORDS, text)
     return text
@@ -198,8 +254,8 @@ def _unknown(where: str, what: str, word: str, known: Iterable[str], written: st
     return UserError(f'{_line_of(where, written or word)}: unknown {what} "{word}": {rest}')
 
 
-def _line_of(where: str, word: str) -> str:
-    """The place of a word that is written at or below ``file:line``."""
+def _line_of(where: str, word: str, *, is_key: bool = False) -> str:
+    """The place of a word, or of a key, that is written at or below ``file:line``."""
     file, _, line = where.rpartition(":")
     if not line.isdigit():
         return where
@@ -208,7 +264,8 @@ def _line_of(where: str, word: str) -> str:
     except (OSError, UnicodeDecodeError):
         return where
     escaped = re.escape(word)
-    written = re.compile(rf"""["']{escaped}["']|^\s*{escaped}\s*=|^\s*\[+[^\]]*\b{escaped}\]""")
+    word_or_table = rf"""["']{escaped}["']|^\s*{escaped}\s*=|^\s*\[+[^\]]*\b{escaped}\]"""
+    written = re.compile(rf"""^\s*["']?{escaped}["']?\s*=""" if is_key else word_or_table)
     numbers = (n for n, text in enumerate(lines, 1) if n >= int(line) and written.search(text))
     return f"{file}:{next(numbers, line)}"
 

@@ -36,8 +36,8 @@ def _processes(text: str, run: Run) -> str:
 
 
 def _summary(run: Run) -> list[str]:
-    first = f"{escape(' '.join(run.command))}: {duration(run.seconds)}, exit status {run.exit_status}, {run.backend}"
-    lines = [_processes(first, run)]
+    command = f"{escape(' '.join(run.command))}: {duration(run.seconds)}, exit status {run.exit_status}"
+    lines = [_processes(f"{command}, {run.backend or 'no jax'}", run)]
     if run.steps is not None:
         each = f", {duration(run.steps.seconds)} each" if run.steps.seconds else ""
         lines.append(f"loop at {escape(run.steps.path)}:{run.steps.line}: {run.steps.count} turns{each}")
