@@ -34,7 +34,7 @@ def made_in_one_turn(frame: Frame, test: cst.BaseExpression, body: cst.CSTNode) 
         return False
     while isinstance(test, cst.BooleanOperation) and isinstance(test.operator, cst.And):
         test = test.left
-    is_asked = isinstance(test, cst.Comparison) and isinstance(test.comparisons[0].operator, cst.Is | cst.Equal)
+    is_asked = isinstance(test, cst.Comparison) and isinstance(test.comparisons[0].operator, cst.Is)
     asked = _asked(test) if is_asked else None
     if asked is None or not asked[1] or not isinstance(asked[0], cst.Name):
         return False
