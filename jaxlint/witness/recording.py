@@ -68,11 +68,14 @@ class Site:
 
 
 class _Thread(threading.local):
-    """What this thread is doing: in a fetch that is timed from outside, with the site that it was noted at."""
+    """What this thread is doing: in a fetch that is timed from outside, with the site that it was noted at; in a copy
+    between two clients, which is noted as a whole; how deep in callbacks of the host, whose arrays are the host's."""
 
     fetching = False
     site: Site | None = None
     silent = 0
+    bridging = False
+    hosting = 0
 
 
 class Recording:

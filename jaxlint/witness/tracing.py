@@ -3,9 +3,11 @@
 import atexit
 import os
 import sys
+from collections.abc import Callable
 from types import ModuleType
 
 from .backends import Backends
+from .deliveries import Deliveries, is_not_of_the_host
 from .levels import Levels
 from .passages import Passages, no_short_cut
 from .plan import Plan, Traced
@@ -58,8 +60,7 @@ class Tracing:
 
     def watch_table(self, table: Table) -> None:
         """A plugin is about to serve."""
-        Slots(table, self.recording)
-        Passages(self.recording).time_fetches()
+        watch_table(table, self.recording)
 
     def watch_doors(self) -> None:
         """The ordinary CPU client serves, behind `sentinel`."""
@@ -117,12 +118,25 @@ def running() -> Tracing | None:
     return _running.tracing
 
 
+def watch_table(table: Table, recording: Recording) -> None:
+    """Notes what a plugin copies, and what passes between its devices and the ordinary CPU's."""
+    Slots(table, recording)
+    Passages(recording).time_fetches()
+    Deliveries(recording, is_below=is_not_of_the_host).watch()
+
+
 def lay_doors(recording: Recording) -> None:
     """Notes what passes the doors of jax's Python; `sentinel` is, or is to be, behind them."""
     from . import sentinel
 
     sentinel.install()
-    passages = Passages(recording)
-    passages.note_fetches(sentinel.would_cross)
-    passages.note_uploads(sentinel.makes_stand_in)
+    Passages(recording).note_fetches(sentinel.would_cross)
+    note_deliveries(recording, sentinel.makes_stand_in)
+
+
+def note_deliveries(recording: Recording, is_own: Callable[[], bool] = lambda: False) -> None:
+    """Notes all that goes to a device, and the compiled programs that start, where no table is watched."""
+    deliveries = Deliveries(recording, is_own)
+    deliveries.watch()
+    deliveries.watch_launches()
     no_short_cut()
