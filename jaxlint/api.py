@@ -115,7 +115,7 @@ class Transfers:
 def _line(transfer: Transfer) -> str:
     asked = "explicit" if transfer.explicit else "implicit"
     direction = transfer.direction.replace("_", " ")
-    place = f"{transfer.path or '(no Python line)'}:{transfer.line} in {transfer.function}"
+    place = f"{transfer.path}:{transfer.line} in {transfer.function}" if transfer.path else transfer.place
     return f"{place}: {transfer.count} {asked}, {direction}, {transfer.bytes} bytes"
 
 

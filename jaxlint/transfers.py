@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from jaxlint.findings import Direction
 
 VERSION = 1
+NOWHERE = "(no Python line)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,11 @@ class Transfer:
     turns: int | None = None
     moments: tuple[Moment, ...] = ()
     silenced: bool = False
+
+    @property
+    def place(self) -> str:
+        """Where, for people. A thread of the runtime runs no line of the program."""
+        return f"{self.path}:{self.line} {self.function}" if self.path else NOWHERE
 
     @property
     def cost(self) -> tuple[float, int, int]:

@@ -240,6 +240,54 @@ def test_threads_and_children(tmp_path: Path) -> None:
     assert (fetch["count"], fetch["bytes"], fetch["line"]) == (10, 40, 6)
 
 
+ON_THE_HOST = """\
+import jax, jax.numpy as jnp, numpy as np
+step = jax.jit(lambda a: (jax.debug.print("{}", a.sum()), a * 2)[1])
+x = jax.block_until_ready(step(jnp.arange(8, dtype=jnp.float32)))
+for turn in range(3):
+    x = step(x)
+    jax.effects_barrier()
+    jax.debug.print("eager {}", x)
+host = jax.devices("cpu")[0]
+kept = jax.device_put(np.ones(8, np.float32), host)
+moved = jax.device_put(x + 1, host)
+back = jax.device_put(kept, jax.devices()[0])
+mixed = x + kept
+print(kept)
+"""
+# Line, direction, explicitness: how many, of how many bytes.
+CALLED_BACK = {
+    (7, "device_to_device", True): (3, 96),
+    (7, "device_to_host", False): (3, 96),
+    (9, "host_to_device", True): (1, 32),
+}
+AT_THE_HOST = {
+    "virtual": {
+        (10, "device_to_device", True): (1, 32),
+        (10, "device_to_host", False): (1, 32),
+        (11, "device_to_device", True): (1, 32),
+        (12, "device_to_device", False): (1, 32),
+    },
+    # There the CPU's device is the one where all arrays are.
+    "sentinel": {(13, "device_to_host", False): (1, 32)},
+}
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_the_devices_of_the_host(tmp_path: Path, backend: str) -> None:
+    """What goes to them, by a callback too, is recorded as the guard counts it, and once."""
+    (tmp_path / "a.py").write_text(ON_THE_HOST)
+    transfers = recorded(tmp_path, backend, "a.py")["transfers"]
+    uploads = [t for t in transfers if t["direction"] == "host_to_device" and t["line"] not in (7, 9)]
+    # The callback of compiled code runs in whatever thread; scalars of eager code are uploaded beside.
+    assert sum(t["count"] for t in uploads if t["explicit"]) == 4
+    assert {t["line"] for t in uploads if not t["explicit"]} <= {10}
+    others = {
+        (t["line"], t["direction"], t["explicit"]): (t["count"], t["bytes"]) for t in transfers if t not in uploads
+    }
+    assert others == {**CALLED_BACK, **AT_THE_HOST[backend]}
+
+
 KILLED = """\
 import os, time
 import jax, jax.numpy as jnp

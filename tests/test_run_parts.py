@@ -10,7 +10,7 @@ from jaxlint.errors import UserError
 from jaxlint.findings import Direction
 from jaxlint.ranks import from_json
 from jaxlint.records import Records
-from jaxlint.report import run_compare, run_json
+from jaxlint.report import run_compare, run_json, run_text
 from jaxlint.report.run_text import amount, duration
 from jaxlint.statements import Statements
 from jaxlint.transfers import Run, Steps, Transfer
@@ -93,11 +93,21 @@ def test_code_made_anew_does_not_fill_the_memory(tmp_path: Path) -> None:
     assert [site.count for site in made.sites.values()] == [200]
 
 
-def test_nothing_is_noted_in_a_callback(tmp_path: Path) -> None:
+def test_nothing_is_noted_silently(tmp_path: Path) -> None:
     made = recording(tmp_path)
-    made.thread.silent = 1
-    cross(made, 3)
+    with made.silently():
+        cross(made, 3)
     assert made.sites == {}
+
+
+def test_a_transfer_of_a_thread_without_python_is_said_to_have_no_line() -> None:
+    row = Transfer("", 0, "", Direction.HOST_TO_DEVICE, False, 3, 12, 0.1, "Dummy-1", ())
+    run = Run("virtual", ("a.py",), 0, 1.0, (row,), missed=(0,))
+    lines = run_text.render(run).splitlines()
+    assert lines[-1] == "missed by the static pass (1): (no Python line)"
+    assert [line for line in lines if line.endswith("  -        (no Python line)")]
+    changed = run_compare.render(run, Run("virtual", ("a.py",), 0, 1.0, ()))
+    assert changed.splitlines()[1].endswith("implicit  (no Python line)")
 
 
 def test_the_time_of_a_fetch_is_the_whole_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -83,7 +83,7 @@ def _table(run: Run, stacks: bool, limit: int | None, without: int | None = None
 
 def _calls(transfer: Transfer) -> list[str]:
     """Those besides the line itself: of libraries that it called, and of what called it."""
-    return [call for call in transfer.stack if call != f"{transfer.path}:{transfer.line} {transfer.function}"]
+    return [call for call in transfer.stack if call != transfer.place]
 
 
 def _row(transfer: Transfer) -> tuple[str, ...]:
@@ -95,7 +95,7 @@ def _row(transfer: Transfer) -> tuple[str, ...]:
         ARROWS[transfer.direction],
         "explicit" if transfer.explicit else "implicit",
         _finding(transfer),
-        f"{escape(transfer.path or '(no Python line)')}:{transfer.line} {escape(transfer.function)}",
+        escape(transfer.place),
     )
 
 
@@ -126,15 +126,19 @@ def _counts(row: Differing) -> str:
 def _static(run: Run) -> list[str]:
     lines = []
     if run.missed:
-        places = [f"{escape(t.path)}:{t.line}" for t in (run.transfers[index] for index in run.missed)]
+        places = [_line(run.transfers[index]) for index in run.missed]
         lines += ["", _counted_list("missed by the static pass", places)]
-    quiet = [f"{escape(t.path)}:{t.line}" for t in run.transfers if t.silenced]
+    quiet = [_line(transfer) for transfer in run.transfers if transfer.silenced]
     if quiet:
         lines += ["", _counted_list("silenced by a comment or the configuration", quiet)]
     if run.unreached:
         places = [f"{row.code} {escape(row.path)}:{row.line}" for row in run.unreached]
         lines += ["", _counted_list("found by the static pass, never seen to transfer", places)]
     return lines
+
+
+def _line(transfer: Transfer) -> str:
+    return f"{escape(transfer.path)}:{transfer.line}" if transfer.path else transfer.place
 
 
 def _refused(run: Run) -> list[str]:
