@@ -210,6 +210,23 @@ def test_compare() -> None:
     assert "times do not compare" in other
 
 
+@pytest.mark.parametrize(
+    ("count", "turns", "shown"),
+    [
+        (10, 10, "1"),
+        (25, 10, "2.5"),
+        (1, 3, "0.33"),
+        (20, 10_000, "0.002"),
+        (7, 100, "0.07"),
+        (3, 1, ""),
+        (3, None, ""),
+    ],
+)
+def test_how_many_a_turn(count: int, turns: int | None, shown: str) -> None:
+    row = Transfer("a.py", 3, "f", Direction.DEVICE_TO_HOST, False, count, 4, 0.1, "main", (), turns=turns)
+    assert run_text.per_turn(row) == shown
+
+
 def test_words_for_people() -> None:
     assert [duration(s) for s in (2.5, 0.0021, 3e-6)] == ["2.50 s", "2.10 ms", "3 us"]
     assert [amount(b) for b in (0, 999, 1000, 2_500_000, 7e15)] == ["0 B", "999 B", "1.0 KB", "2.5 MB", "7000.0 TB"]

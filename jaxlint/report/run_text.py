@@ -162,7 +162,9 @@ def _listed(places: Sequence[str], most: int = 8) -> str:
 def per_turn(transfer: Transfer) -> str:
     """How many in each turn of the loop, where that is known."""
     rate = transfer.per_turn if transfer.turns and transfer.turns > 1 else None
-    return "" if rate is None else f"{rate:.2f}".rstrip("0").rstrip(".")
+    if rate is None:
+        return ""
+    return f"{rate:.2g}" if 1e-4 <= rate < 0.1 else f"{rate:.2f}".rstrip("0").rstrip(".")
 
 
 def duration(seconds: float) -> str:
