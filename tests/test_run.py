@@ -288,6 +288,42 @@ def test_the_devices_of_the_host(tmp_path: Path, backend: str) -> None:
     assert others == {**CALLED_BACK, **AT_THE_HOST[backend]}
 
 
+ENDED = """\
+import multiprocessing, os, pickle, signal, sys
+import jax, jax.numpy as jnp
+x = jax.jit(lambda a: a + 1)(jnp.arange(3.0))
+for turn in range(5):
+    float(x[turn % 2] + turn)
+float(x[2])
+assert pickle.loads(pickle.dumps(os._exit)) is os._exit
+{end}
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals end no process there")
+@pytest.mark.parametrize(
+    ("end", "status", "counts"),
+    [
+        ("os._exit(3)", 3, {5: 5, 6: 1}),
+        ("os.abort()", 134, {5: 5, 6: 1}),
+        ("sys.exit(4)", 4, {5: 5, 6: 1}),
+        ("os.execl(sys.executable, 'python', '-c', '')", 0, {5: 5, 6: 1}),
+        ("os.kill(os.getpid(), signal.SIGKILL)", 137, {5: 5, 6: 1}),
+        ("os.kill(os.fork() or os.getpid(), signal.SIGKILL)", 0, {5: 5, 6: 1}),
+        ("os.fork() or (float(x[2] + 9), os._exit(0))", 0, {5: 5, 6: 1, 8: 1}),
+    ],
+)
+def test_however_a_program_ends_each_of_its_lines_is_told(
+    tmp_path: Path, end: str, status: int, counts: dict[int, int]
+) -> None:
+    """A line is written when it is new, and all that is known before an end that Python does not see."""
+    (tmp_path / "a.py").write_text(ENDED.replace("{end}", end))
+    done = run(tmp_path, "--isolated", "-q", "--backend", "sentinel", "--report", "r.json", "a.py")
+    assert done.returncode == status, done.stderr
+    transfers = json.loads((tmp_path / "r.json").read_text("utf-8"))["transfers"]
+    assert {t["line"]: t["count"] for t in transfers if t["direction"] == "device_to_host"} == counts
+
+
 KILLED = """\
 import os, time
 import jax, jax.numpy as jnp

@@ -2,8 +2,8 @@
 
 A site holds sums alone, so that memory and the record grow with the program's lines and never with its transfers. The
 times are kept in bins whose width doubles when the run outgrows them. The whole state is written anew each time, by
-renaming a file into place: when a site is new, when counts double, every few seconds and at the end, so that a process
-that is killed loses little.
+renaming a file into place: when a site is new (of many, as often as the share of time allows), when counts double,
+every few seconds and at the end, so that a process that is killed loses little.
 """
 
 import json
@@ -27,6 +27,8 @@ FIRST_WIDTH = 0.001
 FLUSH_SECONDS = 2.0
 # Writing takes at most one part in so many of the time of a run.
 FLUSH_SHARE = 50
+# So many sites are written as they are new.
+FIRST_SITES = 64
 # Code that a program makes anew in a loop must not fill the memory.
 PLACES = 1 << 15
 PACKAGES = ("jax", "jaxlib", "numpy", "ml_dtypes")
@@ -98,7 +100,7 @@ class Recording:
         self.places: dict[tuple[int, int, str, bool], tuple[CodeType, Site]] = {}
         self.began, self.began_at = _clock(), time.time()
         self.width = FIRST_WIDTH
-        self.noted, self.next_count, self.next_time, self.pause = 0, 1, 0.0, FLUSH_SECONDS
+        self.noted, self.next_count, self.next_time, self.earliest = 0, 1, 0.0, 0.0
 
     def learn_packages(self) -> None:
         """After the import of jax: whose frames are not the program's."""
@@ -192,7 +194,7 @@ class Recording:
         """Writes the whole state."""
         began = _clock()
         if self.recorder is None:
-            self.next_count, self.next_time = sys.maxsize, float("inf")
+            self.next_count, self.next_time, self.earliest = sys.maxsize, float("inf"), float("inf")
             return
         with self.lock:
             lines = [{"began": self.began_at, "width": self.width}, *(site.told() for site in self.sites.values())]
@@ -205,8 +207,11 @@ class Recording:
             except OSError:
                 pass
             now = _clock()
-            self.pause = max(FLUSH_SECONDS, FLUSH_SHARE * (now - began))
-            self.next_count, self.next_time = max(2 * self.noted, self.next_count), now + self.pause
+            self.earliest = now + FLUSH_SHARE * (now - began)
+            self.next_count, self.next_time = (
+                max(2 * self.noted, self.next_count),
+                max(now + FLUSH_SECONDS, self.earliest),
+            )
 
     def sums(self) -> dict[tuple[object, ...], tuple[int, int, float]]:
         """Count, bytes and seconds of each site, as they stand."""
@@ -245,6 +250,8 @@ class Recording:
             self.places[place] = (frame.f_code, site)
         if is_new:
             self.on_site(site, what)
+            if self.recorder is not None:
+                self.next_time = min(self.next_time, 0.0 if len(self.sites) <= FIRST_SITES else self.earliest)
         return site
 
     def _waiting(self, explicit: Callable[[], bool]) -> Site | None:

@@ -1,10 +1,13 @@
 """A run that is recorded: the witness of a process in which nothing is marked and everything that crosses is noted."""
 
 import atexit
+import contextlib
+import functools
 import os
 import sys
 from collections.abc import Callable
 from types import ModuleType
+from typing import Any
 
 from .backends import Backends
 from .deliveries import Deliveries, is_not_of_the_host
@@ -15,8 +18,11 @@ from .plugin import Table
 from .recording import Recording
 from .records import Recorder
 from .slots import Slots, watch_loading
+from .unseen import unseen
 
 ARGUMENTS = 8
+# Ends of a process, or of its program, that pass by `atexit`.
+ENDS = ("_exit", "abort", "execv", "execve")
 
 
 class Tracing:
@@ -37,6 +43,9 @@ class Tracing:
         self.tell_start()
         after_import("jax", self.begin)
         atexit.register(self.finish)
+        for name in ENDS:
+            if hasattr(os, name):
+                setattr(os, name, self.finished_before(getattr(os, name)))
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self.after_fork)
         after_import("multiprocessing.util", self.finish_with_multiprocessing)
@@ -72,6 +81,20 @@ class Tracing:
         self.recording.reset()
         self.tell_start()
         self.backends.tell()
+
+    def finished_before(self, end: Callable[..., Any]) -> Callable[..., Any]:
+        """What ends this program at once, after the last word of the record."""
+
+        @unseen
+        @functools.wraps(end)
+        def ended(*arguments: Any, **more: Any) -> Any:
+            with contextlib.suppress(Exception):
+                self.finish()
+            return end(*arguments, **more)
+
+        # Who pickles it does so by its name.
+        ended.__module__ = "os"
+        return ended
 
     def finish_with_multiprocessing(self, module: ModuleType) -> None:
         """A child of multiprocessing leaves without `atexit`."""
