@@ -215,6 +215,20 @@ def test_transfers_inside_pythons_own_library_are_of_the_line_that_led_there(tmp
     assert not [row for row in report["unreached"] if row["line"] in (6, 7)]
 
 
+@pytest.mark.parametrize("fault", ["raise ImportError('no backend')", "1 / 0", "import nonesuch", "def f(: pass"])
+def test_an_import_of_jax_that_fails_has_the_traceback_of_a_plain_run(tmp_path: Path, fault: str) -> None:
+    (tmp_path / "jax").mkdir()
+    (tmp_path / "jax" / "__init__.py").write_text("from jax import deeper\n")
+    (tmp_path / "jax" / "deeper.py").write_text(f"{fault}\n")
+    (tmp_path / "a.py").write_text("def start():\n    import jax\nstart()\n")
+    plain = subprocess.run(
+        [sys.executable, "a.py"], cwd=tmp_path, env=environment(), capture_output=True, text=True, check=False
+    )
+    done = run(tmp_path, "--isolated", "-q", "--backend", "sentinel", "a.py")
+    assert (done.returncode, done.stderr) == (plain.returncode, plain.stderr)
+    assert plain.returncode == 1
+
+
 THREADS = """\
 import multiprocessing, os, threading
 import jax, jax.numpy as jnp

@@ -193,6 +193,9 @@ class _After(importlib.abc.MetaPathFinder):
             execute(module)
             self.call(module)
 
+        # Tracebacks leave out the frames of the import system: this one is one of them.
+        file = importlib.machinery.SourceFileLoader.exec_module.__code__.co_filename
+        exec_module.__code__ = exec_module.__code__.replace(co_filename=file)
         try:
             loader.exec_module = exec_module
         except AttributeError:
