@@ -392,6 +392,25 @@ def test_compare(tmp_path: Path) -> None:
     assert any(line.startswith("the whole run: ") for line in lines)
 
 
+def test_the_folder_of_a_report_is_made(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("print(1)\n")
+    done = run(tmp_path, "--isolated", "-q", "--report", "new/deep/r.json", "a.py")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "1\n", "")
+    assert json.loads((tmp_path / "new" / "deep" / "r.json").read_text("utf-8"))["exit_status"] == 0
+
+
+@pytest.mark.parametrize("quiet", [(), ("-q",)])
+def test_what_was_recorded_is_told_where_the_report_cannot_be_written(tmp_path: Path, quiet: tuple[str, ...]) -> None:
+    """The program itself makes something else of its place."""
+    (tmp_path / "a.py").write_text(f"open('out', 'w').close()\n{SWALLOW}")
+    words = ("--isolated", "--backend", "sentinel", *quiet, "--report", "out/r.json", "a.py")
+    done = run(tmp_path, *words)
+    assert done.returncode == 2
+    *table, last = done.stderr.splitlines()
+    assert last.startswith("jaxlint: out: cannot be made: ")
+    assert [line for line in table if "device to host  implicit" in line and line.endswith("a.py:5 <module>")]
+
+
 @pytest.mark.parametrize(
     ("words", "line"),
     [
@@ -400,6 +419,9 @@ def test_compare(tmp_path: Path) -> None:
         (("nonesuch.py",), "nonesuch.py: no such script"),
         (("n.ipynb",), "n.ipynb: a notebook is no script: record what its cells do by `jaxlint.record()` in them"),
         (("--report", "x.pdf", "a.py"), "--report x.pdf: the suffix chooses the form"),
+        (("--report", "a.py/x.json", "a.py"), "--report a.py/x.json: a.py is no folder"),
+        (("--report", "a.py/no/x.html", "a.py"), "--report a.py/no/x.html: a.py is no folder"),
+        (("--report", "file", "a.py"), "--report file: file is no folder"),
         (("--guard", "never", "a.py"), "argument --guard: invalid choice: 'never'"),
         (("--compare", "a.py", "b.json"), "a.py is no report of `jaxlint run`"),
         (("--compare", "b.json", "b.json"), "b.json: cannot be read"),
@@ -410,6 +432,7 @@ def test_wrong_requests_are_one_line(tmp_path: Path, words: tuple[str, ...], lin
     (tmp_path / "a.py").write_text("print(1)\n")
     (tmp_path / "c.json").write_text('{"version": 9}')
     (tmp_path / "n.ipynb").write_text("{}")
+    (tmp_path / "file").touch()
     done = run(tmp_path, *words)
     assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1), done.stderr
     assert done.stderr.startswith(f"jaxlint: {line}")
