@@ -302,6 +302,30 @@ def test_the_devices_of_the_host(tmp_path: Path, backend: str) -> None:
     assert others == {**CALLED_BACK, **AT_THE_HOST[backend]}
 
 
+POOL = """\
+import multiprocessing, sys
+import jax, jax.numpy as jnp
+
+def work(turn):
+    return [float(jnp.arange(3.0).sum()) for _ in range(turn)]
+
+if __name__ == "__main__":
+    with multiprocessing.get_context(sys.argv[1]).Pool(2) as pool:
+        assert len(pool.map(work, range(1, 12), chunksize=1)) == 11
+    from multiprocessing.pool import ThreadPool
+    with ThreadPool(2) as pool:
+        pool.map(work, [1, 1])
+"""
+
+
+@pytest.mark.parametrize("method", ["spawn", "fork"] if sys.platform == "linux" else ["spawn"])
+def test_the_workers_of_a_pool_are_killed_and_lose_nothing(tmp_path: Path, method: str) -> None:
+    (tmp_path / "a.py").write_text(POOL)
+    report = recorded(tmp_path, "sentinel", "a.py", method, more={"PYTHONWARNINGS": "ignore"})
+    (fetch,) = [t for t in report["transfers"] if t["direction"] == "device_to_host"]
+    assert fetch["count"] == sum(range(1, 12)) + 2
+
+
 ENDED = """\
 import multiprocessing, os, pickle, signal, sys
 import jax, jax.numpy as jnp

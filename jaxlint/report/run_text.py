@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 
 from jaxlint.findings import Direction
-from jaxlint.report.context import escape
+from jaxlint.report.context import counted, escape
 from jaxlint.transfers import Differing, Run, Transfer, total
 
 ARROWS = {
@@ -40,7 +40,7 @@ def _summary(run: Run) -> list[str]:
     lines = [_processes(f"{command}, {run.backend or 'no jax'}", run)]
     if run.steps is not None:
         each = f", {duration(run.steps.seconds)} each" if run.steps.seconds else ""
-        lines.append(f"loop at {escape(run.steps.path)}:{run.steps.line}: {run.steps.count} turns{each}")
+        lines.append(f"loop at {escape(run.steps.path)}:{run.steps.line}: {counted(run.steps.count, 'turn')}{each}")
     return lines + _directions(run)
 
 
@@ -51,7 +51,8 @@ def _directions(run: Run) -> list[str]:
         if count:
             asked = sum(t.count for t in run.transfers if t.direction is direction and t.explicit)
             lines.append(
-                f"{words + ':':<17} {count} transfers ({count - asked} implicit), {amount(size)}, {duration(seconds)}"
+                f"{words + ':':<17} {counted(count, 'transfer')} ({count - asked} implicit), {amount(size)}, "
+                f"{duration(seconds)}"
             )
     if not run.transfers:
         lines.append("nothing was transferred")
@@ -77,7 +78,9 @@ def _table(run: Run, stacks: bool, limit: int | None, without: int | None = None
             lines += [f"{'':>{sum(widths) + 2 * len(widths)}}  {escape(call)}" for call in _calls(shown[number - 1])]
     left = len(run.transfers) - len(shown)
     if left:
-        lines.append(f"… and {left} lines that cost less{'' if without else ': --report FILE has all of them'}")
+        costs = "costs" if left == 1 else "cost"
+        more = "" if without else ": --report FILE has all of them"
+        lines.append(f"… and {counted(left, 'line')} that {costs} less{more}")
     return lines
 
 

@@ -100,7 +100,7 @@ class Recording:
         self.places: dict[tuple[int, int, str, bool], tuple[CodeType, Site]] = {}
         self.began, self.began_at = _clock(), time.time()
         self.width = FIRST_WIDTH
-        self.noted, self.next_count, self.next_time, self.earliest = 0, 1, 0.0, 0.0
+        self.noted, self.written, self.next_count, self.next_time, self.earliest = 0, 0, 1, 0.0, 0.0
 
     def learn_packages(self) -> None:
         """After the import of jax: whose frames are not the program's."""
@@ -190,9 +190,14 @@ class Recording:
                     site.seconds += now - began
                     self._bin(site, now)[2] += now - began
 
+    def settle(self) -> None:
+        """Writes what is not written yet."""
+        if self.noted != self.written:
+            self.flush()
+
     def flush(self) -> None:
         """Writes the whole state."""
-        began = _clock()
+        began, self.written = _clock(), self.noted
         if self.recorder is None:
             self.next_count, self.next_time, self.earliest = sys.maxsize, float("inf"), float("inf")
             return

@@ -1,16 +1,13 @@
 """A run that is recorded: the witness of a process in which nothing is marked and everything that crosses is noted."""
 
-import atexit
-import contextlib
-import functools
 import os
 import sys
 from collections.abc import Callable
 from types import ModuleType
-from typing import Any
 
 from .backends import Backends
 from .deliveries import Deliveries, is_not_of_the_host
+from .ends import Ends
 from .levels import Levels
 from .passages import Passages, no_short_cut
 from .plan import Plan, Traced
@@ -18,11 +15,8 @@ from .plugin import Table
 from .recording import Recording
 from .records import Recorder
 from .slots import Slots, watch_loading
-from .unseen import unseen
 
 ARGUMENTS = 8
-# Ends of a process, or of its program, that pass by `atexit`.
-ENDS = ("_exit", "abort", "execv", "execve")
 
 
 class Tracing:
@@ -36,19 +30,14 @@ class Tracing:
         self.folder = os.getcwd() + os.sep
         self.loaded: set[str] = set()
 
-    def place(self, after_import: "object") -> None:
+    def place(self, after_import: Callable[[str, Callable[[ModuleType], None]], None]) -> None:
         """Puts the hooks in place; the program then starts as it would have. `after_import` awaits a module."""
-        assert callable(after_import)
         _running.tracing = self
         self.tell_start()
         after_import("jax", self.begin)
-        atexit.register(self.finish)
-        for name in ENDS:
-            if hasattr(os, name):
-                setattr(os, name, self.finished_before(getattr(os, name)))
+        Ends(self.finish, self.recording.settle).watch(after_import)
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self.after_fork)
-        after_import("multiprocessing.util", self.finish_with_multiprocessing)
 
     def tell_start(self) -> None:
         arguments = [str(argument) for argument in getattr(sys, "orig_argv", sys.argv)][:ARGUMENTS]
@@ -81,27 +70,6 @@ class Tracing:
         self.recording.reset()
         self.tell_start()
         self.backends.tell()
-
-    def finished_before(self, end: Callable[..., Any]) -> Callable[..., Any]:
-        """What ends this program at once, after the last word of the record."""
-
-        @unseen
-        @functools.wraps(end)
-        def ended(*arguments: Any, **more: Any) -> Any:
-            with contextlib.suppress(Exception):
-                self.finish()
-            return end(*arguments, **more)
-
-        # Who pickles it does so by its name.
-        ended.__module__ = "os"
-        return ended
-
-    def finish_with_multiprocessing(self, module: ModuleType) -> None:
-        """A child of multiprocessing leaves without `atexit`."""
-        module.Finalize(None, self.finish, exitpriority=-100)
-        register = getattr(module, "register_after_fork", None)
-        if register is not None:
-            register(self, lambda _: module.Finalize(None, self.finish, exitpriority=-100))
 
     def finish(self) -> None:
         """At the end of the process: the last word on each site, the files that were loaded, and which process of a
