@@ -1,9 +1,9 @@
 """Records rows of the guard's table in a child process: what ``jaxlint.record`` has of each.
 
 Reads and writes what ``table_probe`` does. A direction's answer is "implicit" if anything crossed unasked, "explicit"
-if all was asked for by name, "allowed" if nothing crossed: in the thread of the row, as the guard was asked. Where
-others took part, `others` is what crossed in them unasked, by direction, and `guarded` what a guard of the whole
-process says of the row, less what that of its thread says.
+if all was asked for by name, "allowed" if nothing crossed but what a level of the program's own allows: in the thread
+of the row, as the guard was asked. Where others took part, `others` is what crossed in them unasked, by direction, and
+`guarded` what a guard of the whole process says of the row, less what that of its thread says.
 """
 
 import io
@@ -42,8 +42,8 @@ def recorded(probe: Probe, task: Task) -> dict[str, object]:
     here = threading.current_thread().name
     answer: dict[str, object] = {"error": error}
     for direction, short in SHORT.items():
-        asked = {transfer.explicit for transfer in transfers.of(direction) if transfer.thread == here}
-        answer[short] = "implicit" if False in asked else "explicit" if asked else "allowed"
+        asked = {transfer.asked for transfer in transfers.of(direction) if transfer.thread == here}
+        answer[short] = next((word for word in ("implicit", "explicit") if word in asked), "allowed")
     others = Counter[str]()
     for transfer in transfers.implicit:
         if transfer.thread != here:

@@ -10,9 +10,7 @@ from backends import BACKENDS
 from guard_table import DIRECTIONS, Row, rows
 from test_backend_table import FEWEST, MEASURED_VERSIONS, NOT_INSTALLED, Answer, measured
 
-ALLOWED = "the program allows it, so the guard is silent; it crosses all the same"
 ITS_OWN = "the CPU device that it names is the one that its arrays are on: nothing moves, and what is there is fetched"
-EVERYWHERE: Mapping[str, str] = {"id_context_explicit_get": ALLOWED}
 OF_BACKEND: Mapping[str, Mapping[str, str]] = {
     "sentinel": {
         "dd_put_cpu_backend": ITS_OWN,
@@ -56,7 +54,7 @@ def test_a_row_is_recorded_as_the_guard_counted_it(backend: str) -> None:
     version, answered = answers(backend)
     found = {row.id: difference(row, answered[row.id], version) for row in rows()}
     assert sum(what is not None for what in found.values()) > FEWEST
-    listed = {**EVERYWHERE, **OF_BACKEND[backend]}
+    listed = OF_BACKEND[backend]
     different = {row: what for row, what in found.items() if what}
     assert {row: what for row, what in different.items() if row not in listed} == {}
     assert sorted(listed.keys() - different.keys()) == [], "listed, but recorded as measured"
@@ -73,6 +71,6 @@ def test_what_other_threads_transfer_a_guard_of_the_whole_process_counts(backend
 
 def test_every_listed_row_exists_and_has_a_reason() -> None:
     names = {row.id for row in rows()}
-    for listed in (EVERYWHERE, *OF_BACKEND.values()):
+    for listed in OF_BACKEND.values():
         assert set(listed) <= names
         assert all(len(reason.split()) > 3 for reason in listed.values())

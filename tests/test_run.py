@@ -302,6 +302,33 @@ def test_the_devices_of_the_host(tmp_path: Path, backend: str) -> None:
     assert others == {**CALLED_BACK, **AT_THE_HOST[backend]}
 
 
+ALLOWS = """\
+import jax, jax.numpy as jnp
+step = jax.jit(lambda a: a + 1)
+for turn in range(4):
+    x = step(jnp.arange(3.0))
+    with jax.transfer_guard_device_to_host("allow"):
+        print(x)
+    with jax.transfer_guard("allow" if turn % 2 else "log"):
+        float(x[0] + 1)
+"""
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_what_the_program_allows_is_not_missed(tmp_path: Path, backend: str) -> None:
+    (tmp_path / "a.py").write_text(ALLOWS.replace("print(x)", "str(x)"))
+    done = run(tmp_path, "--isolated", "--backend", backend, "--report", "r.json", "a.py")
+    report = json.loads((tmp_path / "r.json").read_text("utf-8"))
+    jsonschema.Draft202012Validator(SCHEMA).validate(report)
+    fetches = {t["line"]: t for t in report["transfers"] if t["direction"] == "device_to_host"}
+    assert {line: (t["count"], t["allowed"]) for line, t in fetches.items()} == {6: (4, 4), 8: (4, 2)}
+    said = {line.split()[-2]: line for line in done.stderr.splitlines() if "device to host  " in line}
+    assert "  allowed  " in said["a.py:6"]
+    assert "  implicit  " in said["a.py:8"]
+    missed = [report["transfers"][index]["line"] for index in report["missed"]]
+    assert 6 not in missed
+
+
 POOL = """\
 import multiprocessing, sys
 import jax, jax.numpy as jnp

@@ -140,7 +140,7 @@ def told(folder: Path, number: int, sites: list[dict[str, object]]) -> None:
 def site(line: int, direction: str, count: int, seconds: float, **more: object) -> dict[str, object]:
     return {
         "path": "/p/a.py", "line": line, "function": "f", "direction": direction, "explicit": False, "thread": "main",
-        "stack": [f"/p/a.py:{line} f"], "first": 1.0, "last": 10.0, "count": count, "bytes": 4 * count,
+        "stack": [f"/p/a.py:{line} f"], "first": 1.0, "last": 10.0, "count": count, "allowed": 0, "bytes": 4 * count,
         "seconds": seconds, "bins": [[2, count, 4 * count, seconds]], **more,
     }  # fmt: skip
 

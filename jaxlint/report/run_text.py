@@ -96,7 +96,7 @@ def _row(transfer: Transfer) -> tuple[str, ...]:
         per_turn(transfer),
         amount(transfer.bytes),
         ARROWS[transfer.direction],
-        "explicit" if transfer.explicit else "implicit",
+        transfer.asked,
         _finding(transfer),
         escape(transfer.place),
     )

@@ -39,14 +39,16 @@ OWN, LIBRARY, JAX = range(3)
 STANDARD = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
 INSTALLED = {"site-packages", "dist-packages"}
 WORDS = ("path", "line", "function", "direction", "explicit", "thread", "stack")
+Sums = Mapping[tuple[object, ...], tuple[int, int, int, float]]
 _clock = time.perf_counter
 
 
 @dataclass(slots=True)
 class Site:
     """Transfers of one direction at a line. `stack` are the first one's calls, innermost first, as "path:line name";
-    `thread` is the first one's thread; `bins` has [count, bytes, seconds] by the number of the bin;
-    `first` and `last` are seconds since the record began."""
+    `thread` is the first one's thread; `allowed` of them crossed while a level `allow` held that the program had set in
+    their thread; `bins` has [count, bytes, seconds] by the number of the bin; `first` and `last` are seconds since the
+    record began."""
 
     path: str
     line: int
@@ -58,6 +60,7 @@ class Site:
     first: float = 0.0
     last: float = 0.0
     count: int = 0
+    allowed: int = 0
     bytes: int = 0
     seconds: float = 0.0
     bins: dict[int, list[float]] = field(default_factory=dict)
@@ -65,7 +68,7 @@ class Site:
     def told(self) -> dict[str, object]:
         """As a line of the record."""
         bins = [[number, *values] for number, values in sorted(self.bins.items())]
-        names = [*WORDS, "first", "last", "count", "bytes", "seconds"]
+        names = [*WORDS, "first", "last", "count", "allowed", "bytes", "seconds"]
         return {**{name: getattr(self, name) for name in names}, "bins": bins}
 
 
@@ -87,6 +90,7 @@ class Recording:
         # None: nothing is written, and who wants to know asks here.
         self.recorder = recorder
         self.on_site: Callable[[Site, Callable[[], str]], None] = lambda site, what: None
+        self.is_allowed: Callable[[str], bool] = lambda direction: False
         self.thread = _Thread()
         self.known_files: dict[str, int] = {}
         self.prefixes: tuple[str, ...] = (os.path.dirname(os.path.abspath(__file__)) + os.sep,)
@@ -108,6 +112,11 @@ class Recording:
         folders = [os.path.dirname(os.path.abspath(module.__file__)) + os.sep for module in modules if module.__file__]
         self.prefixes = (*self.prefixes, *folders)
         self.known_files.clear()
+        if "jax" in sys.modules:
+            from jax._src.lib import guard_lib
+
+            local, allow = guard_lib.thread_local_state, guard_lib.TransferGuardLevel.ALLOW
+            self.is_allowed = lambda direction: getattr(local(), direction, None) == allow
 
     def user_frame(self, frame: FrameType | None) -> FrameType | None:
         """The first frame that is the program's own, from here outwards. Where installed packages or Python's own
@@ -157,6 +166,8 @@ class Recording:
             if self.thread.fetching and direction != LAUNCH:
                 self.thread.site, seconds = site, 0.0
             site.count += times
+            if self.is_allowed(direction):
+                site.allowed += times
             site.bytes += size
             site.seconds += seconds
             site.last = now - self.began
@@ -218,20 +229,21 @@ class Recording:
                 max(now + FLUSH_SECONDS, self.earliest),
             )
 
-    def sums(self) -> dict[tuple[object, ...], tuple[int, int, float]]:
-        """Count, bytes and seconds of each site, as they stand."""
+    def sums(self) -> Sums:
+        """Count, how many of them allowed, bytes and seconds of each site, as they stand."""
         with self.lock:
-            return {key: (site.count, site.bytes, site.seconds) for key, site in self.sites.items()}
+            return {key: (site.count, site.allowed, site.bytes, site.seconds) for key, site in self.sites.items()}
 
-    def since(self, before: Mapping[tuple[object, ...], tuple[int, int, float]]) -> list[Site]:
+    def since(self, before: Sums) -> list[Site]:
         """What crossed since the sums were `before`."""
         made = []
         with self.lock:
             for key, site in self.sites.items():
-                count, size, seconds = before.get(key, (0, 0, 0.0))
+                count, allowed, size, seconds = before.get(key, (0, 0, 0, 0.0))
                 if site.count > count and site.direction != LAUNCH:
-                    size, seconds = site.bytes - size, site.seconds - seconds
-                    made.append(replace(site, count=site.count - count, bytes=size, seconds=seconds, bins={}))
+                    allowed, size, seconds = site.allowed - allowed, site.bytes - size, site.seconds - seconds
+                    count = site.count - count
+                    made.append(replace(site, count=count, allowed=allowed, bytes=size, seconds=seconds, bins={}))
         return made
 
     def _site(self, frame: FrameType | None, direction: str, explicit: bool, what: Callable[[], str]) -> Site:
