@@ -4,6 +4,7 @@ import json
 import socket
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import jsonschema
@@ -154,22 +155,8 @@ def a_run(draw: st.DrawFn) -> Run:
         parts = draw(moments())
         count, size = sum(m.count for m in parts), sum(m.bytes for m in parts)
         seconds = sum(m.seconds for m in parts)
-        rows.append(
-            Transfer(
-                "a.py",
-                line,
-                "f",
-                direction,
-                explicit,
-                count,
-                size,
-                seconds,
-                "main",
-                (),
-                moments=parts,
-                allowed=count // 2,
-            )  # fmt: skip
-        )
+        row = Transfer("a.py", line, "f", direction, explicit, count, size, seconds, "main", (), moments=parts)
+        rows.append(replace(row, allowed=count // 2))
     began = draw(st.floats(1e9, 1e9 + 5))
     return Run("sentinel", ("a.py",), 0, 9.0, tuple(rows), width=draw(st.floats(0.001, 1.0)), start=0.5, began=began)
 
