@@ -9,7 +9,7 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from confirming import ROOT, environment
@@ -20,6 +20,8 @@ from jaxlint.report import run_json, run_text
 from jaxlint.transfers import Moment, Run, Steps, Transfer, Unreached
 
 SCHEMA = json.loads((ROOT / "schema" / "jaxlint-run-1.schema.json").read_text("utf-8"))
+# How long a machine takes is not what is tested.
+UNHURRIED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 RANK = """\
 import sys
 import jax, jax.numpy as jnp, numpy as np
@@ -161,6 +163,7 @@ def a_run(draw: st.DrawFn) -> Run:
     return Run("sentinel", ("a.py",), 0, 9.0, tuple(rows), width=draw(st.floats(0.001, 1.0)), start=0.5, began=began)
 
 
+@UNHURRIED
 @given(st.lists(a_run(), min_size=1, max_size=4))
 def test_nothing_is_lost_in_putting_together(runs: list[Run]) -> None:
     whole = ranks.merged(runs)
@@ -182,6 +185,7 @@ def test_nothing_is_lost_in_putting_together(runs: list[Run]) -> None:
     }
 
 
+@UNHURRIED
 @given(a_run())
 def test_a_report_is_read_as_it_was_written(run: Run) -> None:
     again = ranks.from_json(json.loads(run_json.render(run)), "x")
