@@ -113,9 +113,10 @@ class Transfers:
 
 
 def _line(transfer: Transfer) -> str:
+    asked = "explicit" if transfer.explicit else "implicit"
     direction = transfer.direction.replace("_", " ")
     place = f"{transfer.path}:{transfer.line} in {transfer.function}" if transfer.path else transfer.place
-    return f"{place}: {transfer.count} {transfer.asked}, {direction}, {transfer.bytes} bytes"
+    return f"{place}: {transfer.count} {asked}, {direction}, {transfer.bytes} bytes"
 
 
 @contextmanager

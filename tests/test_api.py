@@ -69,6 +69,15 @@ with jaxlint.record() as outer:
         thread.start(), thread.join()
     float(step(x, x).max())
 assert (inner.device_to_host, outer.device_to_host) == (1, 2)
+for turn in range(2):
+    with jaxlint.record() as part:
+        for level in ("allow", "log") if turn else ("allow",):
+            with jax.transfer_guard_device_to_host(level):
+                float(step(x, x)[0])
+    (fetch,) = part.of("device_to_host")
+    assert (fetch.count, fetch.allowed, fetch.asked) == (1 + turn, 1, "implicit" if turn else "allowed")
+    assert part.implicit.device_to_host == 1 + turn, str(part)
+    assert f"{1 + turn} implicit, device to host" in str(part)
 """
 REFUSE = """
 def fetch(value):
