@@ -194,7 +194,9 @@ def _end_of_expression(text: str, position: int, depth: int) -> int:
         if kind == _OPEN:
             brackets += 1
         elif kind in (_ENDS, _CLOSE):
-            if not brackets and (kind == _ENDS or text[at] == "}"):
+            if not brackets:
+                if kind == _CLOSE and text[at] != "}":
+                    raise Unreadable(at)
                 return at
             brackets -= kind == _CLOSE
         else:

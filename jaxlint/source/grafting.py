@@ -7,7 +7,9 @@ parentheses while it parses, and grafted afterwards.
 
 import ast
 import re
+import warnings
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import TypeVar
 
 from jaxlint.source.formatted import Field, Part, String, Unreadable, runs
@@ -66,14 +68,22 @@ def graft(source: SourceText, tree: ast.AST, found: Iterable[Sequence[String]]) 
 def place_fields(source: SourceText, tree: ast.AST) -> None:
     """Puts right the places of what stands in strings with fields, in a tree that an older Python has made."""
     todo = [tree]
-    while todo:
-        node = todo.pop()
-        if isinstance(node, ast.JoinedStr):
-            begin, end = (source.offset(line, source.character_column(line, column)) for line, column in _ends(node))
-            for run in runs(source.text, begin, end, bracketed=True):
-                _take_places(node, joined(source, run))
-        else:
-            todo += ast.iter_child_nodes(node)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        while todo:
+            node = todo.pop()
+            if isinstance(node, ast.JoinedStr):
+                # What only an older Python reads so keeps the places that it has.
+                with suppress(Unreadable, SyntaxError):
+                    _place_string(source, node)
+            else:
+                todo += ast.iter_child_nodes(node)
+
+
+def _place_string(source: SourceText, node: ast.JoinedStr) -> None:
+    begin, end = (source.offset(line, source.character_column(line, column)) for line, column in _ends(node))
+    for run in runs(source.text, begin, end, bracketed=True):
+        _take_places(node, joined(source, run))
 
 
 def _ends(node: ast.expr) -> tuple[tuple[int, int], tuple[int, int]]:
@@ -98,13 +108,8 @@ def joined(source: SourceText, run: Sequence[String]) -> ast.JoinedStr:
     parts: list[ast.expr] = []
     for string in run:
         if string.parts is None:
-            _add_text(
-                source,
-                parts,
-                _evaluated(source, source.text[string.begin : string.end], string.begin),
-                string.begin,
-                string.end,
-            )
+            begin, end = string.begin, string.end
+            _add_text(source, parts, _evaluated(source, source.text[begin:end], begin), begin, end)
         else:
             _add_parts(source, parts, string, string.parts)
     return put(source, ast.JoinedStr(parts), run[0].begin, run[-1].end)

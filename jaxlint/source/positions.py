@@ -25,16 +25,14 @@ class Places:
     """Where the nodes of a tree stand in its text. Nothing is worked out before it is asked for."""
 
     def __init__(self, source: SourceText, tree: ast.Module) -> None:
-        self._source = source
-        self._misplaced = None if _FIELDS_HAVE_PLACES or not _MAY_HAVE_FIELDS.search(source.text) else tree
+        self._source, self._tree = source, tree
+        self._settled = False
 
     def of(self, node: ast.AST) -> Place:
         """The place of a node. One that has none (an operator, a clause of a comprehension) is a ValueError."""
-        if self._misplaced is not None:
-            from jaxlint.source.grafting import place_fields
-
-            place_fields(self._source, self._misplaced)
-            self._misplaced = None
+        if not self._settled:
+            settle(self._source, self._tree)
+            self._settled = True
         line, end_line = getattr(node, "lineno", None), getattr(node, "end_lineno", None)
         if line is None or end_line is None:
             raise ValueError(f"a {type(node).__name__} without a place")
@@ -46,3 +44,11 @@ class Places:
         """The source of a node, as it stands."""
         line, column, end_line, end_column = self.of(node)
         return self._source.text[self._source.offset(line, column) : self._source.offset(end_line, end_column)]
+
+
+def settle(source: SourceText, tree: ast.Module) -> None:
+    """Puts right the places in a tree that Python tells wrong."""
+    if not _FIELDS_HAVE_PLACES and _MAY_HAVE_FIELDS.search(source.text):
+        from jaxlint.source.grafting import place_fields
+
+        place_fields(source, tree)
