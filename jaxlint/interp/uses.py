@@ -1,10 +1,9 @@
 """What fetched values are for: the results of fetches are marked as such, and what is done with them is entered into
 the ledger. Every part of the interpreter that reads, stores or uploads host values says so here."""
 
+import ast
 from collections.abc import Callable, Iterable
 from collections.abc import Mapping as ReadOnly
-
-import libcst as cst
 
 from jaxlint.interp.engine import Call, Frame
 from jaxlint.interp.heap import is_container
@@ -68,8 +67,8 @@ def enter(
     frame: Frame,
     sources: Iterable[Source],
     use: Use,
-    node: cst.CSTNode,
-    of: cst.CSTNode | str | None = None,
+    node: ast.AST,
+    of: ast.AST | str | None = None,
     text: str = "",
 ) -> None:
     """Enter a use at a node; `of` is what its text names, the node itself where it is not given."""
@@ -113,12 +112,12 @@ def _parts(frame: Frame, obj: Object) -> Iterable[Value]:
     return frame.engine.heap.seen(obj) if isinstance(obj, ListOf | Mapping) else ()
 
 
-def read(frame: Frame, node: cst.CSTNode, operation: Operation, callee: str | None, sources: Sources) -> None:
+def read(frame: Frame, node: ast.AST, operation: Operation, callee: str | None, sources: Sources) -> None:
     """A read of host values that some fetch gave."""
     use = intrinsic(operation, callee)
     if use is None or frame.staged:
         return
-    if callee == "item assignment" and isinstance(node, cst.Subscript):
+    if callee == "item assignment" and isinstance(node, ast.Subscript):
         enter(frame, sources, Use.STORED, node, node.value)
     elif use is Use.SHOWN:
         enter(frame, sources, use, node, "an f-string" if callee == "f-string" else callee, _plain(callee))
@@ -132,7 +131,7 @@ def _plain(callee: str | None) -> str:
     return "{} shows it" if callee == "f-string" else ""
 
 
-def uploaded(frame: Frame, node: cst.CSTNode, values: Iterable[Value]) -> None:
+def uploaded(frame: Frame, node: ast.AST, values: Iterable[Value]) -> None:
     """Values that are given to the device, or to arithmetic with its arrays."""
     if frame.staged:
         return
@@ -141,15 +140,13 @@ def uploaded(frame: Frame, node: cst.CSTNode, values: Iterable[Value]) -> None:
             enter(frame, sources, Use.ROUND_TRIP, node)
 
 
-def decided(frame: Frame, node: cst.CSTNode, value: Value) -> None:
+def decided(frame: Frame, node: ast.AST, value: Value) -> None:
     """A value that is asked for its truth."""
     if value.sources and (value.kind or value.unknown) and not frame.staged:
         enter(frame, value.sources, Use.DECISION, node)
 
 
-def operated(
-    frame: Frame, node: cst.CSTNode, left: Value, right: Value, result: Value, *, compared: bool = False
-) -> Value:
+def operated(frame: Frame, node: ast.AST, left: Value, right: Value, result: Value, *, compared: bool = False) -> Value:
     """The result of an operator, with the sources of its operands."""
     sources = left.sources | right.sources
     if not sources or frame.staged:
@@ -168,14 +165,12 @@ def operated(
     return result if result.kind & ARRAY else replace(result, sources=result.sources | sources)
 
 
-def stored(
-    frame: Frame, node: cst.CSTNode, value: Value, into: cst.CSTNode | None = None, *, kept: bool = True
-) -> Value:
+def stored(frame: Frame, node: ast.AST, value: Value, into: ast.AST | None = None, *, kept: bool = True) -> Value:
     """The value as it lies in `into` from now on. An item of a record is packed there rather than kept."""
     sources = sources_in(frame, value)
     if not sources or frame.staged:
         return value
-    text = "it is put into `{}`" if isinstance(node, cst.Call) else ""
+    text = "it is put into `{}`" if isinstance(node, ast.Call) else ""
     enter(frame, sources, Use.STORED if kept else Use.PACKED, node, into, text)
     return _kept(value) if kept else value
 
@@ -187,18 +182,18 @@ def _kept(value: Value, depth: int = MAX_DEPTH) -> Value:
     return replace(value, objects=objects, sources=frozenset(s._replace(kept=True) for s in value.sources))
 
 
-def receiver_of(node: cst.CSTNode) -> cst.CSTNode | None:
+def receiver_of(node: ast.AST) -> ast.AST | None:
     """What stands before the name of a method that is called."""
-    return node.func.value if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) else None
+    return node.func.value if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else None
 
 
-def note_fetch(frame: Frame, node: cst.CSTNode, operation: Operation) -> None:
+def note_fetch(frame: Frame, node: ast.AST, operation: Operation) -> None:
     """A site was made at which device arrays are read: what the call gives holds their data."""
-    if operation in FETCHES and isinstance(node, cst.Call):
+    if operation in FETCHES and isinstance(node, ast.Call):
         frame.activation.fetching.add(id(node))
 
 
-def fetched(frame: Frame, node: cst.Call, value: Value) -> Value:
+def fetched(frame: Frame, node: ast.Call, value: Value) -> Value:
     """The result of a call, marked if the call fetches."""
     if id(node) not in frame.activation.fetching:
         return value
