@@ -8,7 +8,18 @@ from collections.abc import Mapping as ReadOnly
 from jaxlint.interp.engine import Call, Frame
 from jaxlint.interp.heap import is_container
 from jaxlint.interp.ledger import Use, Used
-from jaxlint.interp.values import LibraryMethod, Mapping, Moved, Object, Source, Stream, Tuple, Value, replace
+from jaxlint.interp.values import (
+    LibraryMethod,
+    Mapping,
+    Moved,
+    Object,
+    Source,
+    Stream,
+    Tuple,
+    Value,
+    holds_values,
+    replace,
+)
 from jaxlint.interp.values import Sequence as ListOf
 from jaxlint.kinds import ARRAY, HOST, Kind
 from jaxlint.sites import Operation
@@ -176,7 +187,9 @@ def stored(frame: Frame, node: ast.AST, value: Value, into: ast.AST | None = Non
 
 
 def _kept(value: Value, depth: int = MAX_DEPTH) -> Value:
-    objects = _inside(value.objects, lambda v, _: _kept(v, depth - 1)) if depth else value.objects
+    objects = (
+        _inside(value.objects, lambda v, _: _kept(v, depth - 1)) if depth and holds_values(value) else value.objects
+    )
     if not value.sources and objects is value.objects:
         return value
     return replace(value, objects=objects, sources=frozenset(s._replace(kept=True) for s in value.sources))
@@ -227,7 +240,7 @@ def marked(value: Value, sources: Sources, depth: int = MAX_DEPTH, *, whole: boo
     if not sources or (sources <= value.sources and not value.objects):
         return value
     objects = value.objects
-    if objects and depth:
+    if depth and holds_values(value):
         objects = _inside(objects, lambda v, _: marked(v, sources, depth - 1))
     holders = (Moved, ListOf, Mapping) if whole else (Moved,)
     bare = value.unknown and not value.kind
@@ -256,7 +269,7 @@ def as_parameter(value: Value, run: int, name: str, depth: int = MAX_DEPTH) -> V
     if value.const:
         return value  # a literal
     objects = value.objects
-    if objects and depth:
+    if depth and holds_values(value):
         objects = _inside(objects, lambda v, n: as_parameter(v, run, f"{name}.{n}", depth - 1))
     if value.sources or value.kind & HOST or any(isinstance(o, Moved) for o in objects):
         return replace(value, objects=objects, sources=frozenset((Source("", run, name),)))
@@ -267,7 +280,7 @@ def bound_to(frame: Frame, run: int, name: str, value: Value, depth: int = MAX_D
     """Enter what a parameter is given by one call."""
     if value.sources:
         frame.engine.ledger.bound.setdefault(Source("", run, name), set()).update(value.sources)
-    if value.objects and depth:
+    if depth and holds_values(value):
         for obj in value.objects:
             if isinstance(obj, Tuple):
                 for n, item in enumerate(obj.items):
@@ -279,7 +292,7 @@ def bound_to(frame: Frame, run: int, name: str, value: Value, depth: int = MAX_D
 def given_back(frame: Frame, run: int, bound: ReadOnly[str, Value], result: Value, depth: int = MAX_DEPTH) -> Value:
     """The result of a function with the sources of this call's arguments in the place of its parameters."""
     objects = result.objects
-    if objects and depth:
+    if depth and holds_values(result):
         objects = _inside(objects, lambda v, _: given_back(frame, run, bound, v, depth - 1))
     if not result.sources:
         return result if objects is result.objects else replace(result, objects=objects)

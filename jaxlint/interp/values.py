@@ -5,6 +5,7 @@ hashable and free of syntax nodes; mutable contents (of lists, dicts and instanc
 """
 
 import dataclasses
+from collections.abc import Iterable
 from dataclasses import field
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -49,29 +50,42 @@ class Origin(NamedTuple):
 
 MAX_DEPTH = 8
 """How deep values nest; what lies deeper is unknown, so that no program makes values of unbounded size."""
+MAX_EXTENT = 1_000
+"""How many values lie in one, those that lie in several places counted in each; what holds more is unknown."""
 
 
-def depth_of(part: object) -> int:
-    """How many values lie inside each other in a value, object, tuple or set; remembered, since parts are shared."""
+def extent_of(part: object) -> tuple[int, int]:
+    """How many values lie inside each other in a value, object, tuple or set, and how many in all; remembered, since
+    parts are shared."""
     if isinstance(part, Hashed):
         try:
-            return part._depth
+            return part._extent
         except AttributeError:
-            depth = 0
-            for name in part.holding:
-                below = depth_of(getattr(part, name))
-                if below > depth:
-                    depth = below
-            depth += isinstance(part, Value)
-            part._depth = depth
-            return depth
-    depth = 0
+            depth, count = _extent_of_all(getattr(part, name) for name in part.holding)
+            own = isinstance(part, Value)
+            part._extent = depth + own, count + own
+            return part._extent
     if isinstance(part, frozenset) or type(part) is tuple:
-        for item in part:
-            below = depth_of(item)
-            if below > depth:
-                depth = below
-    return depth
+        return _extent_of_all(part) if part else _NO_EXTENT
+    return _NO_EXTENT
+
+
+_NO_EXTENT = (0, 0)
+
+
+def holds_values(value: "Value") -> bool:
+    """True if other values lie in what a value may be: in tuples, iterators, bound methods."""
+    return bool(value.objects) and extent_of(value)[0] > 1
+
+
+def _extent_of_all(parts: Iterable[object]) -> tuple[int, int]:
+    depth = count = 0
+    for part in parts:
+        below, inside = extent_of(part)
+        count += inside
+        if below > depth:
+            depth = below
+    return depth, count
 
 
 class Source(NamedTuple):
@@ -346,7 +360,8 @@ def of(*objects: Object, origin: Origin | None = None) -> Value:
 
 def _of(objects: tuple[Object, ...], origin: Origin | None) -> Value:
     for obj in objects:
-        if depth_of(obj) > MAX_DEPTH:
+        depth, count = extent_of(obj)
+        if depth > MAX_DEPTH or count > MAX_EXTENT:
             return Value(unknown=True, origin=origin)
     return Value(objects=frozenset(objects), origin=origin)
 
