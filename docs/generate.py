@@ -92,9 +92,9 @@ def _about(remedy: Remedy) -> str:
 
 COMPATIBILITY = """# Compatibility
 
-jaxlint needs Python 3.11 or newer; `--confirm`, `run` and the interface in Python need JAX 0.4.35 or newer in the Python
-of the program. `jaxlint doctor` says what holds on a machine. What was run, on Linux x86-64 without an accelerator, in
-numbers of tests that passed:
+jaxlint needs Python 3.11 or newer; `--confirm`, `run` and the interface in Python need JAX 0.4.35 or newer in the
+Python of the program. `jaxlint doctor` says what holds on a machine. What was run, on Linux x86-64 without an
+accelerator, in numbers of tests that passed:
 
 {table}
 (n) tests were skipped: what they need is not there. The columns are
