@@ -19,17 +19,27 @@ from jaxlint.source.text import SourceText, checked_source, decode_source, read_
 
 if TYPE_CHECKING:
     import ast
+    from collections.abc import Callable
 
     from jaxlint.interp.program import SourceFile as Program
+
+    Parser = Callable[[SourceText], ast.Module]
 
 
 class Inputs:
     """The files by the path under which each is shown. `given` holds the bytes of those that are no files, `texts` what
-    an editor has of others."""
+    an editor has of others; `parse` is for who keeps trees from check to check."""
 
-    def __init__(self, given: Mapping[str, bytes] | None = None, *, texts: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        given: Mapping[str, bytes] | None = None,
+        *,
+        texts: Mapping[str, str] | None = None,
+        parse: "Parser | None" = None,
+    ) -> None:
         self.given = dict(given or {})
         self.texts = texts or {}
+        self.parse = parse
         self.files: dict[str, SourceFile] = {}
         self.beside: dict[str, SourceFile] = {}
         self.errors: list[FileError] = []
@@ -42,7 +52,7 @@ class Inputs:
 
     def apart(self) -> "Inputs":
         """Inputs of their own for some of the files."""
-        return Inputs(self.given, texts=self.texts)
+        return Inputs(self.given, texts=self.texts, parse=self.parse)
 
     def take(self, other: "Inputs") -> None:
         """Know also what the inputs of some of the files know, their trees left out."""
@@ -98,7 +108,7 @@ class Inputs:
         from jaxlint.source.parse import parse
 
         try:
-            return parse(source)
+            return (self.parse or parse)(source)
         except SourceError as error:
             # Whoever asks again gets the same answer, and the error is told once.
             self._sources[path] = None
