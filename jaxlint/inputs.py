@@ -74,7 +74,7 @@ class Inputs:
 
     def roots(self, libraries: Collection[str]) -> list[str]:
         """The files that name a library. Of the others it is only asked whether they can be parsed: what happens in
-        them can matter only to a file that imports them, and parsing all would take ten times as long."""
+        them can matter only to a file that imports them."""
         word = re.compile(rf"\b(?:{'|'.join(sorted(map(re.escape, libraries)))})", re.IGNORECASE)
         named: dict[str, None] = {}
         imported: dict[str, set[str]] = {}

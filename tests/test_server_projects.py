@@ -54,7 +54,7 @@ def test_a_text_is_judged_alike_whatever_was_typed_before(program: Path, tmp_pat
 
 def test_only_what_was_typed_is_parsed_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     here = tmp_path.resolve()
-    (here / "jaxlint.toml").touch()
+    (here / "jaxlint.toml").write_text('min-heat = "cold"\n')
     (here / "model.py").write_text("import jax.numpy as jnp\ndef step():\n    return jnp.ones(3)\n")
     text, parsed = "import jax\nfrom model import step\nprint(step())\n", []
     (here / "train.py").write_text(text)
