@@ -85,7 +85,7 @@ class Inputs:
             if word.search(source.text):
                 named[path] = None
             else:
-                imported[path] = _imported_names(source.text)
+                imported[path] = _imported_names(source.text) | _given_names(path)
         _close_under_importers(named, imported)
         for path in imported:
             if path not in named:
@@ -227,6 +227,12 @@ def _imported_names(text: str) -> set[str]:
             for name in re.findall(r"[\w.]+", part or ""):
                 found.update(name.split("."))
     return found
+
+
+def _given_names(path: str) -> set[str]:
+    """What pytest imports for a file of tests, whose fixtures may come from there."""
+    name = path.rpartition("/")[2]
+    return {"conftest"} if name.startswith("test_") or name.endswith("_test.py") else set()
 
 
 def _close_under_importers(named: dict[str, None], imported: Mapping[str, set[str]]) -> None:
