@@ -10,8 +10,6 @@ from dataclasses import dataclass, field
 
 from jaxlint.errors import SourceError
 from jaxlint.sites import Span
-from jaxlint.source.parse import parse
-from jaxlint.source.positions import settle
 from jaxlint.source.text import SourceText
 
 Scope = ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef
@@ -121,6 +119,10 @@ class Syntax:
 
 def read(source: SourceText, part: Callable[[int], int] = _one_part) -> Syntax | None:
     """The syntax of a text; None where it can not be parsed."""
+    # Loaded where it is needed: a report from the cache asks for no syntax.
+    from jaxlint.source.parse import parse
+    from jaxlint.source.positions import settle
+
     try:
         tree = parse(source)
     except SourceError:

@@ -1,4 +1,4 @@
-"""Attribute access and subscripts on every kind of value."""
+"""Attribute access on every kind of value."""
 
 import ast
 

@@ -1,4 +1,4 @@
-"""Displays and comprehensions: tuples, lists, dicts and sets as they are written."""
+"""Displays: tuples, lists, dicts and sets as they are written."""
 
 import ast
 from collections.abc import Sequence as Seq

@@ -1,4 +1,6 @@
-"""Expressions: one function a kind of node, each giving the value and noting the sites of the operation."""
+"""Expressions: constants, f-strings, names, attributes, subscripts, calls. Each function evaluates a kind of node and
+notes the sites of the operation; further kinds are in `operators`, `displays`, `comprehensions`, `generators`,
+`definitions`."""
 
 import ast
 

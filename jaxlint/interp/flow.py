@@ -1,4 +1,5 @@
-"""Statements: how control and values flow through blocks, branches, loops, try, with and match."""
+"""Statements: how control and values flow through blocks, branches and try; assignments, and ways out. Loops, with and
+match are in `loops`, `managers` and `patterns`."""
 
 import ast
 from collections.abc import Sequence as Seq

@@ -1,4 +1,4 @@
-"""Operators: arithmetic, comparison, truth and what they read and upload."""
+"""Operators: arithmetic, comparison, and, or, not, if-else; what they read and upload."""
 
 import ast
 

@@ -1,4 +1,5 @@
-"""JAX's transforms: what is traced, with which arguments, and where the results live."""
+"""JAX's transforms: what is traced, with which arguments, and where the results live. A handler of a transform's name
+makes the transformed function, and one called ``call NAME`` runs it."""
 
 import ast
 

@@ -1,6 +1,6 @@
 """Text to syntax tree. Whatever cannot be parsed is one SourceError with its place and reason; the process survives it.
 
-Reads the syntax of Python 3.0 to 3.14, whatever Python runs it. Never runs the code.
+Reads what Python 3.14 reads, whatever Python runs it. Never runs the code.
 """
 
 import ast
