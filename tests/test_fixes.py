@@ -36,7 +36,7 @@ def after(lines: str, *, unsafe: bool = True) -> str:
         ("bool((y := step(1.0)))", "bool((jax.device_get(y := step(1.0))))"),
         ("np.stack([step(1.0), step(2.0)])", "np.stack(jax.device_get([step(1.0), step(2.0)]))"),
         ("n = np.ones(3)\nn[0] = step(1.0)", "n = np.ones(3)\nn[0] = jax.device_get(step(1.0))"),
-        ("print('%s %s' % (step(1.0), 1))", "print('%s %s' % (jax.device_get((step(1.0), 1))))"),
+        ("print('%s %s' % (step(1.0), 1))", "print('%s %s' % jax.device_get((step(1.0), 1)))"),
         ("[3, 4][step(0)]", "[3, 4][jax.device_get(step(0))]"),
         ("x = step(1.0) * np.ones(3)", "x = step(1.0) * jax.device_put(np.ones(3))"),
     ],
@@ -387,3 +387,11 @@ def test_a_repaired_program_parses_and_is_not_repaired_again(lines: list[str]) -
     text = text_after(f"{MADE}def f(x, f):\n    x = step(x)\n{body}")
     ast.parse(text)
     assert text_after(text) == text
+
+
+def test_a_fix_stands_where_its_field_does_on_each_python() -> None:
+    """In fields over several lines, behind other strings and letters, with the string's own quote in them."""
+    body = "x = step(1.0)\nprint(f'''é {\n  x.sum()} {x:>{3}}''' 'é' f'{x[0]}', f'{x['a' if x is None else 0]}')\n"
+    text = after(body)
+    assert "é {\n  jax.device_get(x.sum())} {jax.device_get(x):>{3}}''' 'é' f'{jax.device_get(x[0])}'" in text
+    assert "f'{jax.device_get(x['a' if x is None else 0])}')" in text

@@ -1,4 +1,4 @@
-"""Modules and imports: which names mean libraries and which mean modules of the project."""
+"""What the names in import statements mean: libraries, or modules of the project."""
 
 from jaxlint.interp.engine import Call, Engine, Frame
 from jaxlint.interp.program import Module, Project
