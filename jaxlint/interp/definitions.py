@@ -92,7 +92,9 @@ def define_class(frame: Frame, node: cst.ClassDef) -> Value:
                 engine.classes[o] for b in bases for o in b.objects if isinstance(o, Class) and o in engine.classes
             ]
             declared = {name for r in (record, *above) for name, _ in r.fields}
-            engine.heap.declare(cls, _static_fields(node) | (assigned_attributes(node) - declared))
+            inherited = frozenset(name for r in above for name in engine.heap.records.get(r.cls, ()))
+            own = _static_fields(node) | (assigned_attributes(node) - declared)
+            engine.heap.declare(cls, own | (inherited - {name for name, _ in record.fields}))
     if record.bases != bases:
         engine.bases_of.clear()
     record.bases = bases
@@ -125,13 +127,17 @@ def _is_module(base: Value) -> bool:
 
 
 def _static_fields(node: cst.ClassDef) -> frozenset[str]:
-    """The fields that a class declares as no leaves: pytree_node=False, static=True, meta_fields=[...]."""
+    """The fields that a class declares as no leaves: pytree_node=False, static=True, Static[...], meta_fields=[...]."""
     found: set[str] = set()
     for name, statement in _annotated(node):
         value = statement.value
-        if isinstance(value, cst.Call) and (
-            any(_is_option(a, "pytree_node", "False") or _is_option(a, "static", "True") for a in value.args)
-            or "nonpytree" in _last_name(value.func)
+        if is_static_annotation(statement.annotation.annotation) or (
+            isinstance(value, cst.Call)
+            and (
+                any(_is_option(a, "pytree_node", "False") or _is_option(a, "static", "True") for a in value.args)
+                or "nonpytree" in _last_name(value.func)
+                or _last_name(value.func) == "static_field"
+            )
         ):
             found.add(name)
     for decorator in node.decorators:
@@ -140,6 +146,11 @@ def _static_fields(node: cst.ClassDef) -> frozenset[str]:
                 if argument.keyword is not None and argument.keyword.value == "meta_fields":
                     found.update(_strings(argument.value))
     return frozenset(found)
+
+
+def is_static_annotation(annotation: cst.BaseExpression) -> bool:
+    """True of ``Static[...]``: what is so annotated is no leaf of a pytree and no tracer."""
+    return isinstance(annotation, cst.Subscript) and _last_name(annotation.value) == "Static"
 
 
 def auxiliary_names(root: cst.CSTNode) -> frozenset[str]:

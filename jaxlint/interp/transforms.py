@@ -4,6 +4,7 @@ import libcst as cst
 
 from jaxlint.interp import devices, effects
 from jaxlint.interp.calls import call_function, forget_refinements, identify
+from jaxlint.interp.definitions import is_static_annotation
 from jaxlint.interp.engine import Argument, Arguments, Call, Frame, Mode, handler
 from jaxlint.interp.heap import ANY, DEFINED, field_names, moved, read
 from jaxlint.interp.heat import Pace
@@ -92,12 +93,21 @@ def _jit(call: Call) -> Value:
     return make_transformed(call, "jit", *_STATIC)
 
 
+@handler("jit_by_annotation")
+def _jit_by_annotation(call: Call) -> Value:
+    """jax_dataclasses.jit: what is annotated by ``Static[...]`` is static."""
+    return _with_option(make_transformed(call, "jit"), "annotated")
+
+
 @handler("filter_jit")
 def _filter_jit(call: Call) -> Value:
     """equinox.filter_jit: arrays are traced, everything else in the arguments is static."""
-    made = make_transformed(call, "jit", *_STATIC)
+    return _with_option(make_transformed(call, "jit", *_STATIC), "filter")
+
+
+def _with_option(made: Value, option: str) -> Value:
     objects = frozenset(
-        replace(o, options=(*o.options, ("filter", True))) if isinstance(o, Transformed) else o for o in made.objects
+        replace(o, options=(*o.options, (option, True))) if isinstance(o, Transformed) else o for o in made.objects
     )
     return replace(made, objects=objects)
 
@@ -177,6 +187,17 @@ def parameter_names(frame: Frame, function: Value, count: int) -> list[str | Non
     return [None] * count
 
 
+def _annotated_static(frame: Frame, function: Value) -> frozenset[str]:
+    """The parameters that are annotated as static."""
+    return frozenset(
+        p.name
+        for obj in _functions(function)
+        if (info := frame.engine.by_place.get(obj.place)) is not None
+        for p in info.parameters
+        if p.annotation is not None and is_static_annotation(p.annotation)
+    )
+
+
 def is_static(value: Value) -> bool:
     """True of what is no array in any case: functions, classes, modules, strings."""
     if value.const and isinstance(value.const[0], str):
@@ -250,6 +271,8 @@ def _call_jit(call: Call) -> Value:
         return frame.engine.call(frame, node, obj.function, call.arguments)
     static = positions(obj.option("static_argnums")) | positions(obj.option("static_broadcasted_argnums"))
     static_names = names(obj.option("static_argnames"))
+    if obj.option("annotated"):
+        static_names |= _annotated_static(frame, obj.function)
     params = parameter_names(frame, obj.function, len(call.arguments) + 8)
     count = sum(name is not None for name in params)
     static = frozenset(i if i >= 0 else i + count for i in static)
