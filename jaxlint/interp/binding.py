@@ -4,7 +4,7 @@ import libcst as cst
 
 from jaxlint.interp.engine import Arguments, Frame
 from jaxlint.interp.guessing import guess
-from jaxlint.interp.heap import ANY, KEYS, base_of, element_of, values_of
+from jaxlint.interp.heap import ANY, KEYS, base_of, element_of, field_names, read, values_of
 from jaxlint.interp.program import FunctionInfo, Parameter
 from jaxlint.interp.values import (
     CALLEE,
@@ -42,8 +42,12 @@ def bind(
             spread = element if spread is None else join(spread, element)
             extra_known = False
         elif a.star == "**":
-            open_keywords = True
-            leftovers[ANY] = join(leftovers.get(ANY, NOTHING), element_of_mapping(frame, a.value))
+            named, rest = _unpacked(frame, a.value)
+            for key, value in named.items():
+                (bound if key in names else leftovers)[key] = value
+            if rest is not None:
+                open_keywords = True
+                leftovers[ANY] = join(leftovers.get(ANY, NOTHING), rest)
         elif a.keyword is not None:
             if a.keyword in names:
                 bound[a.keyword] = a.value
@@ -86,6 +90,20 @@ def bind(
             frame.engine.heap.write(mapping, KEYS, Value(Kind.PYTHON))
         bound[double.name] = of(mapping)
     return bound
+
+
+def _unpacked(frame: Frame, value: Value) -> tuple[dict[str, Value], Value | None]:
+    """What ``**value`` gives under names that are known, and what under others; None where there are none."""
+    heap = frame.engine.heap
+    if len(value.objects) != 1 or value.unknown or value.kind:
+        return {}, element_of_mapping(frame, value)
+    (obj,) = value.objects
+    below = base_of(obj)
+    if not isinstance(below, Mapping) or below.scope != CALLEE:
+        return {}, element_of_mapping(frame, value)
+    # What a function was given as keywords is there in any case; what else is stored in a dict may be there.
+    named = {key: held for key in field_names(heap, obj) if (held := read(heap, obj, key)) is not None}
+    return {key: held for key, held in named.items() if key not in {ANY, KEYS}}, named.get(ANY)
 
 
 def element_of_mapping(frame: Frame, value: Value) -> Value:
