@@ -269,7 +269,7 @@ def _if(frame: Frame, node: cst.CSTNode) -> None:
     engine = frame.engine
     test = engine.evaluate(frame, node.test)
     known = truth(frame, node.test, test)
-    gate = Gate.NONE if frame.staged else gate_of(frame, node.test)
+    gate = Gate.NONE if frame.staged or known is not None else gate_of(frame, node.test)
     before = frame.state.copy()
     if known is False:
         frame.state.alive = False
