@@ -63,7 +63,10 @@ def bind(
     for p in info.parameters:
         if p.kind in {"positional", "keyword"} and p.name not in bound:
             if spread is not None and p.kind == "positional":
-                bound[p.name] = spread
+                # How many there are is not known: what has a default may be left to it.
+                default = NOTHING if p.default is None else _default(frame, info, function, p)
+                further = guess(spread, frame.origin(node, "one of many arguments"))
+                bound[p.name] = spread if p.default is None else join(default, further)
             elif open_keywords and double is not None and p.default is not None:
                 # Keywords of unknown names go where such are collected, not to a setting of this name.
                 bound[p.name] = _default(frame, info, function, p)
