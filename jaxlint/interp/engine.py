@@ -271,6 +271,7 @@ class Engine:
         self.memoised: set[Place] = set()
         self.managers: dict[Place, tuple[Guard, ...]] = {}
         self.abandoned: dict[tuple[str, int], Abandoned] = {}
+        self.used_as_dicts: dict[int, frozenset[str]] = {}
         self.making = 0  # the depth of calls up to which a decorator or a constructor is at work
         self.unresolved: dict[str, set[tuple[int, Pace]]] = {}
         self.too_deep: dict[str, Abandoned] = {}

@@ -14,6 +14,7 @@ from jaxlint.interp.generators import note_suspension
 from jaxlint.interp.guessing import guess
 from jaxlint.interp.heap import element_of, is_container, leaves
 from jaxlint.interp.heat import Gate, Pace
+from jaxlint.interp.mappings import doubted_array
 from jaxlint.interp.narrowing import narrow
 from jaxlint.interp.operators import binary
 from jaxlint.interp.program import children, walk
@@ -248,6 +249,7 @@ def truth(frame: Frame, node: cst.CSTNode, value: Value) -> bool | None:
         if is_container(asked):
             # A tree of which only one branch is asked: where it is no array, its length answers.
             asked = guess(asked, frame.origin(node, "an array or a container of arrays"))
+        asked = doubted_array(frame, node, asked)
         effects.reading(frame, node, Operation.TRUTH, None, [(asked, node)])
     uses.decided(frame, node, asked)
     for obj in value.objects:

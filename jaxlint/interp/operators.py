@@ -8,6 +8,7 @@ from jaxlint.interp.gates import gate_of
 from jaxlint.interp.heap import ANY, base_of, element_of, field_names, is_container
 from jaxlint.interp.heat import Gate, Pace
 from jaxlint.interp.library import fresh_array
+from jaxlint.interp.mappings import doubted_array
 from jaxlint.interp.narrowing import is_of_type, narrow
 from jaxlint.interp.values import (
     NOTHING,
@@ -279,7 +280,7 @@ def _compare(
         answer = _is_member(frame, left, right)
         if answer is not None:
             return constant(answer is isinstance(operator, cst.In))
-        return _membership(frame, node, left, right, nodes)
+        return _membership(frame, node, left, doubted_array(frame, nodes[1], right), nodes)
     own = _by_method(frame, node, type(operator).__name__, left, right, nodes)
     if own is not None:
         return own
