@@ -274,23 +274,15 @@ def _check(
 
 
 def _analyse(inputs: Inputs, settings: Settings, beside: Callable[[], Discovery]) -> "Analysis | None":
-    """What the interpreter finds; None where no file is of interest. Loads it, and the syntax trees' library, only
-    then: that takes longer than a check that the cache answers."""
+    """What the interpreter finds; None where no file is of interest. Loads it only then: that takes longer than a check
+    that the cache answers."""
     roots, paths = inputs.roots((*ARRAY_LIBRARIES, *_own_libraries(settings))), tuple(inputs.files)
     if not roots and not settings.models:
         return None
     from jaxlint.interp.run import analyse
-    from jaxlint.source.positions import spans_of
 
     inputs.add_beside(beside().files)
-    return analyse(
-        roots,
-        paths,
-        (*paths, *inputs.beside),
-        inputs.load,
-        _models(settings),
-        lambda tree, nodes: {id(n): place for n, place in spans_of(tree, nodes, inputs.text_of(tree)).items()},
-    )
+    return analyse(roots, paths, (*paths, *inputs.beside), inputs.load, _models(settings))
 
 
 def _error_order(error: FileError) -> tuple[str, int, int, int]:

@@ -3,9 +3,7 @@
 Knows no rule. A file that cannot be read or parsed is remembered as an error; the others go on.
 """
 
-import ast
 import re
-import warnings
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -20,24 +18,18 @@ from jaxlint.source.suppressions import Suppressions, read_suppressions
 from jaxlint.source.text import SourceText, checked_source, decode_source, read_bytes
 
 if TYPE_CHECKING:
+    import ast
+
     from jaxlint.interp.program import SourceFile as Program
-    from jaxlint.source.trees import Trees
 
 
 class Inputs:
     """The files by the path under which each is shown. `given` holds the bytes of those that are no files, `texts` what
-    an editor has of others; `trees` keeps what was parsed for the next inputs."""
+    an editor has of others."""
 
-    def __init__(
-        self,
-        given: Mapping[str, bytes] | None = None,
-        *,
-        texts: Mapping[str, str] | None = None,
-        trees: "Trees | None" = None,
-    ) -> None:
+    def __init__(self, given: Mapping[str, bytes] | None = None, *, texts: Mapping[str, str] | None = None) -> None:
         self.given = dict(given or {})
         self.texts = texts or {}
-        self.trees = trees
         self.files: dict[str, SourceFile] = {}
         self.beside: dict[str, SourceFile] = {}
         self.errors: list[FileError] = []
@@ -46,12 +38,11 @@ class Inputs:
         # What a check has found, and its user chose not to be told.
         self.silenced: list[Finding] = []
         self._sources: dict[str, SourceText | None] = {}
-        self._texts: dict[int, str] = {}
         self._lines: dict[tuple[str, int | None], Sequence[str]] = {}
 
     def apart(self) -> "Inputs":
         """Inputs of their own for some of the files."""
-        return Inputs(self.given, texts=self.texts, trees=self.trees)
+        return Inputs(self.given, texts=self.texts)
 
     def take(self, other: "Inputs") -> None:
         """Know also what the inputs of some of the files know, their trees left out."""
@@ -87,30 +78,33 @@ class Inputs:
                 imported[path] = _imported_names(source.text)
         _close_under_importers(named, imported)
         for path in imported:
-            source = self.source(path)
-            if path not in named and source is not None and not _python_reads(source.text):
-                self.load(path)
+            if path not in named:
+                self._tree(path)
         return list(named)
 
     def load(self, path: str) -> "Program | None":
         """A file's syntax tree and heat comments; None where there is none, with the reason among the errors."""
+        tree, source = self._tree(path), self.source(path)
+        if tree is None or source is None:
+            return None
+        from jaxlint.interp.program import SourceFile as Program
+
+        return Program(path, tree, source, _Marks(self.suppressions[path]))
+
+    def _tree(self, path: str) -> "ast.Module | None":
         source = self.source(path)
         if source is None:
             return None
-        from jaxlint.interp.program import SourceFile as Program
         from jaxlint.source.parse import parse
 
-        suppressions = self.suppressions[path]
         try:
-            tree = parse(source) if self.trees is None else self.trees.parse(source)
+            return parse(source)
         except SourceError as error:
             # Whoever asks again gets the same answer, and the error is told once.
             self._sources[path] = None
-            if not suppressions.skip_file:
+            if not self.suppressions[path].skip_file:
                 self._fail(path, error)
             return None
-        self._texts[id(tree)] = source.text
-        return Program(path, tree, _Marks(suppressions), len(source.line_starts))
 
     def _fail(self, path: str, error: SourceError) -> None:
         if path in self.beside:
@@ -130,10 +124,6 @@ class Inputs:
             if path in self.notebooks and not suppressions.skip_file:
                 self.errors.extend(self.notebooks[path].errors)
         return self._sources[path]
-
-    def text_of(self, tree: object) -> str:
-        """The text from which `load` made a syntax tree."""
-        return self._texts[id(tree)]
 
     def read(self, path: str) -> SourceText:
         """The text of a file; of a notebook the program that its cells make."""
@@ -194,17 +184,6 @@ class Inputs:
                 source = SourceText(path, texts.get(cell, ""))
             self._lines[path, cell] = [source.line(number + 1) for number in range(len(source.line_starts))]
         return self._lines[path, cell]
-
-
-def _python_reads(text: str) -> bool:
-    """Whether the running Python can parse a text: a quick look. What it refuses may still be newer syntax."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            ast.parse(text)
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return False
-    return True
 
 
 class _Marks(Mapping[int, str]):

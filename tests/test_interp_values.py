@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from jaxlint.interp.budget import Budget
 from jaxlint.interp.heap import Heap, leaves, moved
 from jaxlint.interp.heat import Gate
+from jaxlint.interp.joining import join, join_all
 from jaxlint.interp.values import (
     MAX_ALTERNATIVES,
     MAX_TUPLE_DEPTH,
@@ -43,8 +44,6 @@ from jaxlint.interp.values import (
     Tuple,
     Value,
     constant,
-    join,
-    join_all,
     of,
     replace,
     without_none,

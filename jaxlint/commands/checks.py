@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from jaxlint import baseline
 from jaxlint import settings as choices
@@ -30,15 +29,12 @@ from jaxlint.settings import Request, Settings
 from jaxlint.source.files import SUFFIXES, shown_path
 from jaxlint.workers import processors
 
-if TYPE_CHECKING:
-    from jaxlint.source.trees import Trees
-
 STDIN = "-"
 UNNAMED = "stdin.py"
 
 
-def check(request: Request, trees: "Trees | None" = None) -> int:
-    """Checks paths or standard input and prints the report. `trees` are those that are kept from check to check."""
+def check(request: Request) -> int:
+    """Checks paths or standard input and prints the report."""
     stdin = _stdin_name(request)
     if request.watch:
         return _watched(request, stdin)
@@ -65,7 +61,7 @@ def check(request: Request, trees: "Trees | None" = None) -> int:
         nonlocal compared
         if stdin is None:
             cached = not request.no_cache and not inputs.given
-            jobs = 1 if inputs.given or trees is not None else request.jobs or processors()
+            jobs = 1 if inputs.given else request.jobs or processors()
             report = check_paths(settings, names, rules=rules, inputs=inputs, cached=cached, jobs=jobs)
         else:
             (data,) = {**given, **inputs.given}.values()
@@ -75,7 +71,7 @@ def check(request: Request, trees: "Trees | None" = None) -> int:
         compared = baseline.compare(report.findings, inputs, settings.baseline, in_force)
         return replace(report, findings=compared.new)
 
-    status = _checked(examine, given, stdin, rules, settings, request, trees)
+    status = _checked(examine, given, stdin, rules, settings, request)
     if settings.baseline is not None and not request.quiet:
         _say_gone(compared, settings.baseline)
     return status
@@ -105,7 +101,6 @@ def _checked(
     rules: Mapping[str, Rule],
     settings: Settings,
     request: Request,
-    trees: "Trees | None",
 ) -> int:
     """Checks, and does with the findings what is wanted."""
     if request.add_ignore is not None and (request.fix or request.fix_only):
@@ -116,7 +111,7 @@ def _checked(
         proof = partial(prove_fixes, rules=rules, settings=settings, request=request) if request.confirm else None
         done = repair(examine, partial(fixable, settings), given, prove=proof, diff=request.diff)
         return _repaired(done, stdin, rules, settings, request)
-    inputs = Inputs(given, trees=trees)
+    inputs = Inputs(given)
     report, interrupted = examine(inputs), 0
     if request.confirm:
         report, interrupted = confirmed(report, rules, inputs, settings, request)
@@ -189,11 +184,10 @@ def _watched(request: Request, stdin: str | None) -> int:
     writes = request.fix or request.fix_only or request.diff or request.write_baseline or request.add_ignore
     if stdin is not None or request.confirm or writes:
         raise UserError(f"--watch reports on files and does nothing else: it goes with no {STDIN} and no other action")
-    from jaxlint.source.trees import Trees
     from jaxlint.watching import watch
 
-    once, trees = replace(request, watch=False), Trees()
-    return watch(lambda: check(once, trees), request.paths)
+    once = replace(request, watch=False)
+    return watch(lambda: check(once), request.paths)
 
 
 def _stdin_name(request: Request) -> str | None:

@@ -70,7 +70,7 @@ def gathered(findings: Sequence[Finding], fetched: Sequence[bool], syntax: Synta
 
 def _reader(index: int, finding: Finding, fix: Fix, syntax: Syntax) -> _Reader | None:
     found = places(finding, Kind.DEVICE, syntax)
-    if found is None or any(place.in_string or not all(_steps(place.node)) for place in found):
+    if found is None or not all(all(_steps(place.node)) for place in found):
         return None
     statement = syntax.statement(found[0].node)
     if not isinstance(statement, _SIMPLE) or any(isinstance(n, _LATER) for n in ast.walk(statement)):

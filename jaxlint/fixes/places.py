@@ -17,13 +17,11 @@ _WRITTEN_BY_NAME = re.compile(r"[\w.]*\bdevice_(?:get|put)\s*\(")
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """An operand in the text: where it begins and ends, and its node (of what stands in an f-string of a Python that
-    does not know the places there, that string)."""
+    """An operand in the text: where it begins and ends, and its node."""
 
     start: int
     end: int
     node: ast.expr
-    in_string: bool = False
 
 
 def places(finding: Finding, kind: Kind, syntax: Syntax) -> list[Place] | None:
@@ -62,15 +60,23 @@ def _place(span: Span, syntax: Syntax) -> Place | None:
     start, end = source.offset(span.line, span.column), source.offset(span.end_line, span.end_column)
     if _WRITTEN_BY_NAME.match(source.text, start, end):
         return None
-    node = syntax.expression(span) or _tuple(start, end, syntax)
-    if isinstance(node, ast.Slice):
+    node = syntax.expression(span)
+    if node is None or isinstance(node, ast.Slice) or _shares_parentheses(node, syntax):
         return None
-    if node is None:
-        string = syntax.string_around(span)
-        return None if string is None else Place(start, end, string, in_string=True)
     if not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
         return None
     return Place(start, end, node)
+
+
+def _shares_parentheses(node: ast.expr, syntax: Syntax) -> bool:
+    """Whether the parentheses of a generator are also those of the call that it is the argument of."""
+    call = syntax.parents.get(node)
+    return (
+        isinstance(node, ast.GeneratorExp)
+        and isinstance(call, ast.Call)
+        and call.end_col_offset == node.end_col_offset
+        and call.end_lineno == node.end_lineno
+    )
 
 
 def _assigned(finding: Finding, syntax: Syntax) -> Span | None:
@@ -83,17 +89,6 @@ def _assigned(finding: Finding, syntax: Syntax) -> Span | None:
     return Span(finding.span.path, *syntax.source.place(start), *syntax.source.place(end))
 
 
-def _tuple(start: int, end: int, syntax: Syntax) -> ast.expr | None:
-    """The tuple whose parentheses stand round a place: they belong to its node alone."""
-    text = syntax.source.text
-    before, after = len(text[:start].rstrip()), end + len(text[end:]) - len(text[end:].lstrip())
-    if text[before - 1 : before] != "(" or text[after : after + 1] != ")":
-        return None
-    outer = Span(syntax.source.path, *syntax.source.place(before - 1), *syntax.source.place(after + 1))
-    found = syntax.expression(outer)
-    return found if isinstance(found, ast.Tuple) else None
-
-
 def _is_one_argument(text: str) -> bool:
     """Whether a text can stand between the parentheses of a call, and is then its only argument."""
     try:
@@ -102,4 +97,4 @@ def _is_one_argument(text: str) -> bool:
         return False
     if not isinstance(call, ast.Call) or call.keywords or len(call.args) != 1:
         return False
-    return not isinstance(call.args[0], ast.Starred | ast.GeneratorExp)
+    return not isinstance(call.args[0], ast.Starred)

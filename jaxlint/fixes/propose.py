@@ -70,7 +70,7 @@ def _format(place: Place, syntax: Syntax) -> bool | None:
     """Of an operand that is a field of an f-string: whether a NumPy array looks the same there; None where the field
     shows its own source. True of any other."""
     parent = syntax.parents.get(place.node)
-    if not place.in_string and not isinstance(parent, ast.FormattedValue):
+    if not isinstance(parent, ast.FormattedValue):
         return True
     rest = syntax.source.text[place.end :].lstrip(" \t)")
     if rest.startswith("=") and not rest.startswith("=="):
@@ -81,7 +81,7 @@ def _format(place: Place, syntax: Syntax) -> bool | None:
 
 def _is_only_tested(finding: Finding, place: Place, syntax: Syntax) -> bool:
     """Whether an operand that is asked for its truth gives nothing else: ``a and b`` may be `a`."""
-    if finding.operation is not Operation.TRUTH or place.in_string:
+    if finding.operation is not Operation.TRUTH:
         return True
     node: ast.expr = place.node
     parent = syntax.parents.get(node)
@@ -116,7 +116,7 @@ def _arrays(finding: Finding, syntax: Syntax) -> list[Place] | None:
     if not all(operand.whole for operand in finding.operands if _is_host(operand)):
         return None
     found = places(finding, Kind.NUMPY, syntax)
-    if found is None or any(place.in_string or isinstance(place.node, _DISPLAYS) for place in found):
+    if found is None or any(isinstance(place.node, _DISPLAYS) for place in found):
         return None
     return found
 

@@ -1,16 +1,17 @@
-"""What a fix must know of the syntax around an operand: parents, scopes, names. Read by Python's own parser.
+"""What a fix must know of the syntax around an operand: parents, scopes, names.
 
-Knows places and names, and no rule. A text that the running Python can not parse has no syntax here, and no fixes.
+Knows places and names, and no rule. A text that can not be parsed has no syntax here, and no fixes.
 """
 
 import ast
-import sys
-import warnings
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from jaxlint.errors import SourceError
 from jaxlint.sites import Span
+from jaxlint.source.parse import parse
+from jaxlint.source.positions import settle
 from jaxlint.source.text import SourceText
 
 Scope = ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef
@@ -18,8 +19,6 @@ SCOPES = (ast.Module, ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.Cla
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
-# Before 3.12 the places of what stands inside an f-string are wrong.
-PLACES_IN_STRINGS = sys.version_info >= (3, 12)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +45,6 @@ class Syntax:
     tree: ast.Module
     part: Callable[[int], int] = _one_part
     parents: dict[ast.AST, ast.AST] = field(default_factory=dict)
-    strings: list[ast.JoinedStr] = field(default_factory=list)
     _at: dict[tuple[int, int, int, int], list[ast.expr]] = field(default_factory=dict)
     _bound: dict[ast.AST, dict[str, list[ast.AST]]] = field(default_factory=dict)
     _imported: dict[ast.AST, list[Import]] = field(default_factory=dict)
@@ -61,15 +59,6 @@ class Syntax:
             source.byte_column(span.end_line, span.end_column),
         )
         return next(iter(self._at.get(key, ())), None)
-
-    def string_around(self, span: Span) -> ast.JoinedStr | None:
-        """The f-string that a place is in."""
-        begin, end = self.source.offset(span.line, span.column), self.source.offset(span.end_line, span.end_column)
-        for string in self.strings:
-            start, stop = self.offsets(string)
-            if start < begin and end < stop:
-                return string
-        return None
 
     def above(self, node: ast.AST) -> Iterator[ast.AST]:
         """The nodes around a node, the nearest first."""
@@ -131,26 +120,22 @@ class Syntax:
 
 
 def read(source: SourceText, part: Callable[[int], int] = _one_part) -> Syntax | None:
-    """The syntax of a text; None where the running Python can not parse it."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            tree = ast.parse(source.text)
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return None
+    """The syntax of a text; None where it can not be parsed."""
+    try:
+        tree = parse(source)
+    except SourceError:
+        return None
+    settle(source, tree)
     syntax = Syntax(source, tree, part)
-    todo: list[tuple[ast.AST, bool]] = [(tree, False)]
+    todo: list[ast.AST] = [tree]
     while todo:
-        node, in_string = todo.pop()
-        if isinstance(node, ast.JoinedStr) and not in_string:
-            syntax.strings.append(node)
-        misplaced = (in_string or isinstance(node, ast.JoinedStr)) and not PLACES_IN_STRINGS
-        if isinstance(node, ast.expr) and not in_string and node.end_lineno and node.end_col_offset is not None:
+        node = todo.pop()
+        if isinstance(node, ast.expr) and node.end_lineno and node.end_col_offset is not None:
             key = (node.lineno, node.col_offset, node.end_lineno, node.end_col_offset)
             syntax._at.setdefault(key, []).append(node)
         for child in ast.iter_child_nodes(node):
             syntax.parents[child] = node
-            todo.append((child, misplaced))
+            todo.append(child)
     return syntax
 
 

@@ -1,11 +1,13 @@
 """Annotations: a weak hint, below data flow. What a parameter nobody gives a value may be."""
 
-import libcst as cst
+import ast
+import warnings
 
 from jaxlint.interp.engine import ClassRecord, Frame
 from jaxlint.interp.heap import ANY, INSTANCES, KEYS
-from jaxlint.interp.literals import string_of
+from jaxlint.interp.joining import join
 from jaxlint.interp.program import FunctionInfo, Module, Parameter
+from jaxlint.interp.syntax import is_none, last_name, text_in
 from jaxlint.interp.values import (
     NONE,
     PYTHON,
@@ -19,7 +21,6 @@ from jaxlint.interp.values import (
     Stream,
     Tuple,
     Value,
-    join,
     of,
     replace,
 )
@@ -46,17 +47,17 @@ def annotated(frame: Frame, info: FunctionInfo, parameter: Parameter, function: 
     return value
 
 
-def meaning(frame: Frame, info: FunctionInfo, annotation: cst.BaseExpression, function: Function) -> Value:
+def meaning(frame: Frame, info: FunctionInfo, annotation: ast.expr, function: Function) -> Value:
     """What an annotation says, as a guess."""
     return _meaning_in(frame, function.scope, info.module, annotation)
 
 
-def field_meaning(frame: Frame, record: ClassRecord, annotation: cst.BaseExpression) -> Value:
+def field_meaning(frame: Frame, record: ClassRecord, annotation: ast.expr) -> Value:
     """What the annotation of a class's field says, as a guess."""
     return _meaning_in(frame, record.scope.number, record.module, annotation)
 
 
-def _meaning_in(frame: Frame, scope: int, module: Module, annotation: cst.BaseExpression) -> Value:
+def _meaning_in(frame: Frame, scope: int, module: Module, annotation: ast.expr) -> Value:
     engine = frame.engine
     inner = Frame(
         engine=engine,
@@ -70,21 +71,19 @@ def _meaning_in(frame: Frame, scope: int, module: Module, annotation: cst.BaseEx
     return _meaning(inner, annotation)
 
 
-def _meaning(frame: Frame, node: cst.BaseExpression, at: cst.BaseExpression | None = None) -> Value:
+def _meaning(frame: Frame, node: ast.expr, at: ast.expr | None = None) -> Value:
     """What an annotation says. `at` is the string that holds it, which has a place in the module where it has none."""
-    if isinstance(node, cst.SimpleString):
-        try:
-            parsed = cst.parse_expression(str(string_of(node)))
-        except (cst.ParserSyntaxError, ValueError, RecursionError):
-            return UNKNOWN
-        return _meaning(frame, parsed, at or node)
-    if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.BitOr):
+    text = text_in(node)
+    if text is not None:
+        parsed = _parsed(text, at or node)
+        return UNKNOWN if parsed is None else _meaning(frame, parsed, at or node)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
         return join(_meaning(frame, node.left, at), _meaning(frame, node.right, at))
-    if isinstance(node, cst.Name) and node.value == "None":
+    if is_none(node):
         return NONE
-    if isinstance(node, cst.Subscript):
+    if isinstance(node, ast.Subscript):
         return _generic(frame, node, at)
-    if not isinstance(node, cst.Name | cst.Attribute):
+    if not isinstance(node, ast.Name | ast.Attribute):
         return UNKNOWN
     value = frame.engine.evaluate(frame, node)
     for obj in value.objects:
@@ -96,6 +95,19 @@ def _meaning(frame: Frame, node: cst.BaseExpression, at: cst.BaseExpression | No
                 frame.engine.heap.note_read((obj, INSTANCES))
                 return of(*record.instances[:2]) if record.instances else _unmade(frame, record)
     return UNKNOWN
+
+
+def _parsed(text: str, at: ast.expr) -> ast.expr | None:
+    """The annotation that a string holds, all of it where the string stands."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            found = ast.parse(text.strip(), mode="eval").body
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return None
+    for part in ast.walk(found):
+        ast.copy_location(part, at)
+    return found
 
 
 def _unmade(frame: Frame, record: ClassRecord) -> Value:
@@ -111,7 +123,7 @@ def _unmade(frame: Frame, record: ClassRecord) -> Value:
     return of(instance) if record.fields else UNKNOWN
 
 
-def _library(frame: Frame, node: cst.BaseExpression, name: str) -> Value:
+def _library(frame: Frame, node: ast.expr, name: str) -> Value:
     if name in _DEVICE:
         return Value(Kind.DEVICE, origin=Origin(frame.place(node), "annotated as a JAX array", None, True))
     if name in _NUMPY:
@@ -121,10 +133,10 @@ def _library(frame: Frame, node: cst.BaseExpression, name: str) -> Value:
     return UNKNOWN
 
 
-def _generic(frame: Frame, node: cst.Subscript, at: cst.BaseExpression | None) -> Value:
+def _generic(frame: Frame, node: ast.Subscript, at: ast.expr | None) -> Value:
     head = node.value
-    name = head.value if isinstance(head, cst.Name) else head.attr.value if isinstance(head, cst.Attribute) else ""
-    parts = [e.slice.value for e in node.slice if isinstance(e.slice, cst.Index)]
+    name = last_name(head)
+    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
     if name in {"Optional", "Annotated", "Final", "ClassVar", "Required"} and parts:
         return join(_meaning(frame, parts[0], at), NONE) if name == "Optional" else _meaning(frame, parts[0], at)
     if name == "Union":
@@ -132,7 +144,7 @@ def _generic(frame: Frame, node: cst.Subscript, at: cst.BaseExpression | None) -
         for part in parts:
             out = join(out, _meaning(frame, part, at))
         return out
-    if name in {"Tuple", "tuple"} and parts and not isinstance(parts[-1], cst.Ellipsis):
+    if name in {"Tuple", "tuple"} and parts and not (isinstance(parts[-1], ast.Constant) and parts[-1].value is ...):
         return of(Tuple(tuple(_meaning(frame, part, at) for part in parts)))
     if name in {"Dict", "dict", "Mapping", "MutableMapping", "OrderedDict", "DefaultDict"} and len(parts) == 2:
         made = Mapping(frame.place(at or node), frame.scope.number)

@@ -1,6 +1,6 @@
 """Assignment to names, attributes, items and patterns of them; and what is stored where it outlives a trace."""
 
-import libcst as cst
+import ast
 
 from jaxlint.interp import effects, guards, uses
 from jaxlint.interp.classes import find_in_class
@@ -8,9 +8,10 @@ from jaxlint.interp.displays import store_item
 from jaxlint.interp.engine import Argument, Engine, Frame
 from jaxlint.interp.expressions import evaluate_index
 from jaxlint.interp.heap import ANY, base_of, element_of, leaves, read
-from jaxlint.interp.program import path_of
+from jaxlint.interp.joining import join
 from jaxlint.interp.scopes import assign_name, owner
 from jaxlint.interp.states import Scope
+from jaxlint.interp.syntax import path_of
 from jaxlint.interp.values import (
     CALLEE,
     NOTHING,
@@ -27,7 +28,6 @@ from jaxlint.interp.values import (
     Stream,
     Tuple,
     Value,
-    join,
     of,
     replace,
 )
@@ -35,23 +35,23 @@ from jaxlint.kinds import ARRAY, Kind
 from jaxlint.sites import Operation
 
 
-def assign(frame: Frame, target: cst.CSTNode, value: Value) -> None:
+def assign(frame: Frame, target: ast.AST, value: Value) -> None:
     """Bind a target of any form to a value."""
-    if isinstance(target, cst.Name):
-        if frame.info is not None and target.value in frame.info.outer_names:
-            leak(frame, target, owner(frame, target.value), value)
-        assign_name(frame, target.value, value)
-    elif isinstance(target, cst.Tuple | cst.List):
+    if isinstance(target, ast.Name):
+        if frame.info is not None and target.id in frame.info.outer_names:
+            leak(frame, target, owner(frame, target.id), value)
+        assign_name(frame, target.id, value)
+    elif isinstance(target, ast.Tuple | ast.List):
         _unpack(frame, target, value)
-    elif isinstance(target, cst.StarredElement):
+    elif isinstance(target, ast.Starred):
         assign(frame, target.value, value)
-    elif isinstance(target, cst.Attribute):
+    elif isinstance(target, ast.Attribute):
         base = frame.engine.evaluate(frame, target.value)
         value = uses.stored(frame, target, value)
-        stored = set_attribute(frame, target, base, target.attr.value, value)
-        if stored and isinstance(target.value, cst.Name):
-            frame.state.names[f"{target.value.value}.{target.attr.value}"] = value
-    elif isinstance(target, cst.Subscript):
+        stored = set_attribute(frame, target, base, target.attr, value)
+        if stored and isinstance(target.value, ast.Name):
+            frame.state.names[f"{target.value.id}.{target.attr}"] = value
+    elif isinstance(target, ast.Subscript):
         base = frame.engine.evaluate(frame, target.value)
         index, at = evaluate_index(frame, target.slice)
         if not base.kind & (ARRAY | Kind.NUMPY):
@@ -61,15 +61,15 @@ def assign(frame: Frame, target: cst.CSTNode, value: Value) -> None:
         refine_item(frame, target.value, index, at, value)
 
 
-def refine_item(frame: Frame, base: cst.BaseExpression, index: Value, at: cst.CSTNode | None, value: Value) -> None:
+def refine_item(frame: Frame, base: ast.expr, index: Value, at: ast.AST | None, value: Value) -> None:
     """Remember what an item of a named dict holds from here on: the heap alone only knows all that it ever held."""
     path = path_of(base)
     if path is None:
         return
     if index.const and isinstance(index.const[0], str) and index.const[0]:
         frame.state.names[item_key(path, index.const[0])] = value
-    elif isinstance(base, cst.Name) and isinstance(at, cst.Name) and at.value in frame.loop_names:
-        frame.rekeyed[base.value] = join(frame.rekeyed.get(base.value, NOTHING), value)
+    elif isinstance(base, ast.Name) and isinstance(at, ast.Name) and at.id in frame.loop_names:
+        frame.rekeyed[base.id] = join(frame.rekeyed.get(base.id, NOTHING), value)
 
 
 def item_key(name: str, key: str) -> str:
@@ -77,27 +77,27 @@ def item_key(name: str, key: str) -> str:
     return f"{name}.[{key}]"
 
 
-def _unpack(frame: Frame, target: cst.Tuple | cst.List, value: Value) -> None:
-    elements = target.elements
-    starred = next((n for n, e in enumerate(elements) if isinstance(e, cst.StarredElement)), None)
+def _unpack(frame: Frame, target: ast.Tuple | ast.List, value: Value) -> None:
+    elements = target.elts
+    starred = next((n for n, e in enumerate(elements) if isinstance(e, ast.Starred)), None)
     items = frame.engine.unpack_star(value)
     if items is not None and starred is None and len(items) == len(elements):
         for element, item in zip(elements, items, strict=True):
-            assign(frame, element.value, item)
+            assign(frame, element, item)
         return
     if items is not None and starred is not None and len(items) >= len(elements) - 1:
         after = len(elements) - starred - 1
         for element, item in zip(elements[:starred], items[:starred], strict=True):
-            assign(frame, element.value, item)
+            assign(frame, element, item)
         rest = items[starred : len(items) - after]
-        assign(frame, elements[starred].value, of(Tuple(rest)))
+        assign(frame, elements[starred], of(Tuple(rest)))
         for element, item in zip(elements[starred + 1 :], items[len(items) - after :], strict=True):
-            assign(frame, element.value, item)
+            assign(frame, element, item)
         return
     value = _fields_as_tuples(frame, value, len(elements))
     for n, element in enumerate(elements):
         part = _part(frame, value, n, len(elements), element, starred)
-        assign(frame, element.value, of(Stream(part)) if n == starred else part)
+        assign(frame, element, of(Stream(part)) if n == starred else part)
 
 
 def _fields_as_tuples(frame: Frame, value: Value, count: int) -> Value:
@@ -114,7 +114,7 @@ def _fields_as_tuples(frame: Frame, value: Value, count: int) -> Value:
     return replace(value, objects=frozenset(objects)) if value.objects else value
 
 
-def _part(frame: Frame, value: Value, n: int, count: int, element: cst.BaseElement, starred: int | None) -> Value:
+def _part(frame: Frame, value: Value, n: int, count: int, element: ast.expr, starred: int | None) -> Value:
     heap = frame.engine.heap
     fitting = [o for o in value.objects if isinstance(o, Tuple) and len(o.items) == count]
     if fitting and starred is None:
@@ -134,7 +134,7 @@ def _setter(engine: Engine, cls: Class, name: str) -> Value | None:
     return next((o.setter for o in objects if isinstance(o, Property) and o.setter is not None), None)
 
 
-def set_attribute(frame: Frame, node: cst.CSTNode, base: Value, name: str, value: Value) -> bool:
+def set_attribute(frame: Frame, node: ast.AST, base: Value, name: str, value: Value) -> bool:
     """Store into an attribute of whatever `base` may be. False where a property's setter takes the value."""
     engine = frame.engine
     stored = True
@@ -164,7 +164,7 @@ def set_attribute(frame: Frame, node: cst.CSTNode, base: Value, name: str, value
     return stored
 
 
-def set_item(frame: Frame, node: cst.CSTNode, base: Value, index: Value, at: cst.CSTNode | None, value: Value) -> None:
+def set_item(frame: Frame, node: ast.AST, base: Value, index: Value, at: ast.AST | None, value: Value) -> None:
     """Store into an item: of a dict or list, or of a NumPy array (which reads the value on the host)."""
     guards.environment(frame, node, base, index)
     for obj in base.objects:
@@ -185,7 +185,7 @@ def set_item(frame: Frame, node: cst.CSTNode, base: Value, index: Value, at: cst
         effects.reading(frame, node, Operation.NUMPY_FUNCTION, "item assignment", [(value, None), (index, at)])
 
 
-def leak(frame: Frame, node: cst.CSTNode, target: Object | Scope, value: Value) -> None:
+def leak(frame: Frame, node: ast.AST, target: Object | Scope, value: Value) -> None:
     """Note a tracer that is stored where it outlives its trace: in an object, or under a global or nonlocal name."""
     if isinstance(target, Moved) or frame.activation.joined:
         return

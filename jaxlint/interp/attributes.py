@@ -1,11 +1,12 @@
 """Attribute access and subscripts on every kind of value."""
 
-import libcst as cst
+import ast
 
 from jaxlint.interp import effects, guards
 from jaxlint.interp.classes import class_attribute, find_in_class, mro
 from jaxlint.interp.engine import Argument, Call, Engine, Frame
 from jaxlint.interp.heap import base_of, read
+from jaxlint.interp.joining import join
 from jaxlint.interp.library import fresh_array, returned
 from jaxlint.interp.modules import NAMESPACE, below_namespace, module_attribute
 from jaxlint.interp.subscripts import identified
@@ -34,7 +35,6 @@ from jaxlint.interp.values import (
     Tuple,
     Value,
     constant,
-    join,
     of,
     replace,
 )
@@ -51,7 +51,7 @@ _FOREIGN = {"numpy", "_numpy"}
 _DICT_METHODS = {"items", "keys", "values", "get", "pop", "update", "setdefault", "copy", "popitem"}
 
 
-def attribute(frame: Frame, node: cst.CSTNode, base: Value, name: str) -> Value:
+def attribute(frame: Frame, node: ast.AST, base: Value, name: str) -> Value:
     """The value of ``base.name``."""
     out = NOTHING
     for obj in base.objects:
@@ -77,7 +77,7 @@ def _of_python(frame: Frame, base: Value, name: str) -> Value:
     return PYTHON
 
 
-def _of_array(frame: Frame, node: cst.CSTNode, base: Value, name: str) -> Value:
+def _of_array(frame: Frame, node: ast.AST, base: Value, name: str) -> Value:
     models = frame.engine.models
     canonical = f"jax.Array.{name}"
     kind = base.kind & ARRAY
@@ -106,7 +106,7 @@ def _of_array(frame: Frame, node: cst.CSTNode, base: Value, name: str) -> Value:
     return Value(kind, unknown=True, origin=base.origin, tokens=tokens)
 
 
-def _of_numpy(frame: Frame, node: cst.CSTNode, base: Value, name: str) -> Value:
+def _of_numpy(frame: Frame, node: ast.AST, base: Value, name: str) -> Value:
     models = frame.engine.models
     canonical = f"numpy.ndarray.{name}"
     receiver = replace(base, kind=Kind.NUMPY, objects=frozenset())
@@ -120,7 +120,7 @@ def _of_numpy(frame: Frame, node: cst.CSTNode, base: Value, name: str) -> Value:
     return Value(Kind.NUMPY, unknown=base.unknown, origin=base.origin)
 
 
-def _of_object(frame: Frame, node: cst.CSTNode, obj: Object, name: str) -> Value:
+def _of_object(frame: Frame, node: ast.AST, obj: Object, name: str) -> Value:
     engine = frame.engine
     below = base_of(obj)
     match below:
@@ -160,7 +160,7 @@ def _of_object(frame: Frame, node: cst.CSTNode, obj: Object, name: str) -> Value
             return UNKNOWN
 
 
-def _of_library(frame: Frame, node: cst.CSTNode, head: str, name: str) -> Value:
+def _of_library(frame: Frame, node: ast.AST, head: str, name: str) -> Value:
     models = frame.engine.models
     if head.startswith(NAMESPACE):
         return below_namespace(frame, head, name)
@@ -178,7 +178,7 @@ def _of_mapping(engine: Engine, obj: Object, name: str) -> Value:
     return known
 
 
-def _of_library_object(frame: Frame, node: cst.CSTNode, obj: Object, below: LibraryObject, name: str) -> Value:
+def _of_library_object(frame: Frame, node: ast.AST, obj: Object, below: LibraryObject, name: str) -> Value:
     engine = frame.engine
     known = read(engine.heap, obj, name)
     full = engine.models.canonical(f"{below.name}.{name}")
@@ -197,7 +197,7 @@ def _of_library_object(frame: Frame, node: cst.CSTNode, obj: Object, below: Libr
     return UNKNOWN
 
 
-def _of_instance(frame: Frame, node: cst.CSTNode, obj: Object, below: Instance, name: str) -> Value:
+def _of_instance(frame: Frame, node: ast.AST, obj: Object, below: Instance, name: str) -> Value:
     engine = frame.engine
     own = read(engine.heap, obj, name)
     found = find_in_class(engine, below.cls, name)
@@ -245,7 +245,7 @@ def _is_callable(value: Value) -> bool:
     return bool(value.objects) and not value.kind
 
 
-def _of_class(frame: Frame, node: cst.CSTNode, cls: Class, name: str) -> Value:
+def _of_class(frame: Frame, node: ast.AST, cls: Class, name: str) -> Value:
     engine = frame.engine
     found = find_in_class(engine, cls, name)
     if found is not None:
@@ -258,7 +258,7 @@ def _of_class(frame: Frame, node: cst.CSTNode, cls: Class, name: str) -> Value:
     return UNKNOWN
 
 
-def _of_super(frame: Frame, node: cst.CSTNode, cls: Class, receiver: Value, name: str) -> Value:
+def _of_super(frame: Frame, node: ast.AST, cls: Class, receiver: Value, name: str) -> Value:
     engine = frame.engine
     out = NOTHING
     for obj in receiver.objects:

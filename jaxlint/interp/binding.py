@@ -1,29 +1,17 @@
 """Arguments bound to the parameters of a function."""
 
-import libcst as cst
+import ast
 
 from jaxlint.interp.engine import Arguments, Frame
 from jaxlint.interp.guessing import guess
 from jaxlint.interp.heap import ANY, KEYS, base_of, element_of, field_names, read, values_of
+from jaxlint.interp.joining import join
 from jaxlint.interp.program import FunctionInfo, Parameter
-from jaxlint.interp.values import (
-    CALLEE,
-    NOTHING,
-    UNKNOWN,
-    Function,
-    Mapping,
-    Stream,
-    Tuple,
-    Value,
-    join,
-    of,
-)
+from jaxlint.interp.values import CALLEE, NOTHING, UNKNOWN, Function, Mapping, Stream, Tuple, Value, of
 from jaxlint.kinds import Kind
 
 
-def bind(
-    frame: Frame, node: cst.CSTNode, info: FunctionInfo, function: Function, arguments: Arguments
-) -> dict[str, Value]:
+def bind(frame: Frame, node: ast.AST, info: FunctionInfo, function: Function, arguments: Arguments) -> dict[str, Value]:
     """The values of a function's parameters for these arguments."""
     bound: dict[str, Value] = {}
     positional = [p for p in info.parameters if p.kind == "positional"]

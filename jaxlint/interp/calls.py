@@ -1,8 +1,7 @@
 """Calls: arguments bound to parameters, functions run with abstract arguments, results remembered by context."""
 
+import ast
 from collections.abc import Sequence as Seq
-
-import libcst as cst
 
 from jaxlint.interp import effects, uses
 from jaxlint.interp.binding import bind
@@ -22,6 +21,7 @@ from jaxlint.interp.gates import gated
 from jaxlint.interp.guessing import doubted, guessed
 from jaxlint.interp.heap import PARAMETERS, RESULT
 from jaxlint.interp.heat import Pace
+from jaxlint.interp.joining import join
 from jaxlint.interp.library import call_library, returned
 from jaxlint.interp.program import FunctionInfo
 from jaxlint.interp.states import Abandoned, Activation, State
@@ -46,14 +46,13 @@ from jaxlint.interp.values import (
     Transformed,
     Tuple,
     Value,
-    join,
     of,
     replace,
 )
 from jaxlint.kinds import ARRAY, Kind
 
 
-def call(frame: Frame, node: cst.CSTNode, callee: Value, arguments: Arguments) -> Value:
+def call(frame: Frame, node: ast.AST, callee: Value, arguments: Arguments) -> Value:
     """Call whatever `callee` may be; the join of all results."""
     out = NOTHING
     before = frame.state.fetched
@@ -93,7 +92,7 @@ _UNBOUND = ("jax.Array.", "numpy.ndarray.")
 """Methods that are called by their class take the receiver as their first argument."""
 
 
-def call_object(frame: Frame, node: cst.CSTNode, obj: Object, arguments: Arguments) -> Value:
+def call_object(frame: Frame, node: ast.AST, obj: Object, arguments: Arguments) -> Value:
     """Call one object."""
     engine = frame.engine
     match obj:
@@ -137,7 +136,7 @@ def call_object(frame: Frame, node: cst.CSTNode, obj: Object, arguments: Argumen
 
 def call_function(
     frame: Frame,
-    node: cst.CSTNode,
+    node: ast.AST,
     function: Function,
     arguments: Arguments,
     *,
@@ -185,7 +184,7 @@ def forget_refinements(frame: Frame) -> None:
         frame.state.fetched = {t for t in frame.state.fetched if not isinstance(t[0], Object)}
 
 
-def identify(frame: Frame, node: cst.CSTNode, value: Value, fetched: bool = False) -> Value:
+def identify(frame: Frame, node: ast.AST, value: Value, fetched: bool = False) -> Value:
     """Give the arrays of a call's result the identity of this call, forgetting those of an earlier turn."""
     if not value.kind & ARRAY and not any(isinstance(o, Tuple) for o in value.objects):
         return value
@@ -213,7 +212,7 @@ def _identified(value: Value, token: tuple[object, ...], depth: int) -> Value:
 
 def run(
     frame: Frame,
-    node: cst.CSTNode,
+    node: ast.AST,
     info: FunctionInfo,
     function: Function,
     bound: dict[str, Value],
@@ -347,7 +346,7 @@ def _attempts(engine: Engine, frame: Frame, info: FunctionInfo, bound: dict[str,
     scope.final = None
     for attempt in range(2):
         before, frame.ends = activation.result, None
-        if isinstance(info.node, cst.Lambda):
+        if isinstance(info.node, ast.Lambda):
             value = gated(frame, info.node.body, engine.evaluate(frame, info.node.body))
             activation.result = join(activation.result, value)
         else:
@@ -364,6 +363,6 @@ def _attempts(engine: Engine, frame: Frame, info: FunctionInfo, bound: dict[str,
         engine.settle(scope, {n: held[n] for n in names})
 
 
-def call_with(frame: Frame, node: cst.CSTNode, callee: Value, values: Seq[Value]) -> Value:
+def call_with(frame: Frame, node: ast.AST, callee: Value, values: Seq[Value]) -> Value:
     """Call with plain positional values."""
     return frame.engine.call(frame, node, callee, [Argument(v) for v in values])

@@ -1,11 +1,12 @@
 """Classes of the project: attribute search along the bases, binding, and how instances are made."""
 
-import libcst as cst
+import ast
 
 from jaxlint.interp.annotations import field_meaning
 from jaxlint.interp.engine import Argument, Arguments, ClassRecord, Engine, Frame, Mode
 from jaxlint.interp.heap import INSTANCES, base_of, element_of
 from jaxlint.interp.heat import Pace
+from jaxlint.interp.joining import join
 from jaxlint.interp.values import (
     NOTHING,
     UNKNOWN,
@@ -20,7 +21,6 @@ from jaxlint.interp.values import (
     Stream,
     Transformed,
     Value,
-    join,
     of,
     replace,
 )
@@ -68,7 +68,7 @@ def find_in_class(engine: Engine, cls: Class, name: str) -> Value | None:
     return None
 
 
-def class_attribute(frame: Frame, node: cst.CSTNode, found: Value, receiver: Value | None, cls: Class) -> Value:
+def class_attribute(frame: Frame, node: ast.AST, found: Value, receiver: Value | None, cls: Class) -> Value:
     """What an attribute of a class is when reached through an instance (`receiver`) or the class itself (None)."""
     out = NOTHING
     for obj in found.objects:
@@ -109,9 +109,9 @@ def _kept(frame: Frame, function: Object, receiver: Value, made: Value) -> Value
     return out
 
 
-def all_fields(engine: Engine, cls: Class) -> list[tuple[str, cst.BaseExpression | None, Class]]:
+def all_fields(engine: Engine, cls: Class) -> list[tuple[str, ast.expr | None, Class]]:
     """The annotated fields of a dataclass-like class, those of its bases first."""
-    out: dict[str, tuple[str, cst.BaseExpression | None, Class]] = {}
+    out: dict[str, tuple[str, ast.expr | None, Class]] = {}
     for base in reversed(mro(engine, cls)):
         if isinstance(base, Class) and base in engine.classes:
             for name, annotation in engine.classes[base].fields:
@@ -119,7 +119,7 @@ def all_fields(engine: Engine, cls: Class) -> list[tuple[str, cst.BaseExpression
     return list(out.values())
 
 
-def instantiate(frame: Frame, node: cst.CSTNode, cls: Class, arguments: Arguments) -> Value:
+def instantiate(frame: Frame, node: ast.AST, cls: Class, arguments: Arguments) -> Value:
     """Call a project class: an instance by the place where it is made, its __init__ or its fields run."""
     engine = frame.engine
     record = engine.classes.get(cls)
@@ -156,7 +156,7 @@ def lasts(engine: Engine, receiver: Value | None) -> bool:
     return receiver is not None and not any(base_of(o) in engine.repeated for o in receiver.objects)
 
 
-def _constructed(frame: Frame, node: cst.CSTNode, instance: Instance, arguments: Arguments) -> Value:
+def _constructed(frame: Frame, node: ast.AST, instance: Instance, arguments: Arguments) -> Value:
     """Run what makes an instance: its __init__, or its fields and what follows them."""
     engine, cls = frame.engine, instance.cls
     receiver = of(instance)
@@ -190,7 +190,7 @@ def _is_what_it_holds(engine: Engine, cls: Class) -> bool:
     return any(m is not None and m.handler is None and m.returns == "arg 0" for m in models)
 
 
-def _fill_fields(frame: Frame, node: cst.CSTNode, instance: Instance, arguments: Arguments) -> None:
+def _fill_fields(frame: Frame, node: ast.AST, instance: Instance, arguments: Arguments) -> None:
     engine = frame.engine
     fields = {name: engine.classes[owner].converters.get(name) for name, _, owner in all_fields(engine, instance.cls)}
     names = list(fields)
@@ -213,7 +213,7 @@ def _fill_fields(frame: Frame, node: cst.CSTNode, instance: Instance, arguments:
             at += 1
 
 
-def make_record(frame: Frame, node: cst.CSTNode, names: tuple[str, ...]) -> Value:
+def make_record(frame: Frame, node: ast.AST, names: tuple[str, ...]) -> Value:
     """A class with the given fields and nothing else: namedtuple and its like."""
     engine = frame.engine
     cls = Class(frame.place(node), frame.scope.number)
@@ -225,7 +225,7 @@ def make_record(frame: Frame, node: cst.CSTNode, names: tuple[str, ...]) -> Valu
     return of(cls)
 
 
-def instantiate_unknown(frame: Frame, node: cst.CSTNode, cls: Class) -> None:
+def instantiate_unknown(frame: Frame, node: ast.AST, cls: Class) -> None:
     """Make an instance of a class that the project never makes: its parameters are unknown."""
     engine = frame.engine
     init = find_in_class(engine, cls, "__init__")

@@ -1,18 +1,19 @@
 """From the sites of all activations to those that are reported: one a place, with its position and heat."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+import ast
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-
-import libcst as cst
 
 from jaxlint.interp import uses
 from jaxlint.interp.engine import Engine
 from jaxlint.interp.heat import Pace, cooler, spread
 from jaxlint.interp.ledger import Used
-from jaxlint.interp.states import Abandoned, GivenUp, RawSite
-from jaxlint.interp.values import Origin, Place
+from jaxlint.interp.program import Module
+from jaxlint.interp.states import GivenUp, RawSite
+from jaxlint.interp.values import Origin
+from jaxlint.interp.values import Place as Numbered
 from jaxlint.sites import Confidence, Heat, Note, Operand, Operation, Site, Span
+from jaxlint.source.positions import Place
 
 MAX_NOTES = 6
 MAX_OPERANDS = 8
@@ -23,22 +24,15 @@ UPLOADS = {
 RETURNED = "a round trip: the data was fetched from the device here"
 
 
-Positions = Callable[[cst.Module, Sequence[cst.CSTNode]], dict[int, tuple[int, int, int, int]]]
-
-"""Where nodes stand: by ``id``, line, column, end line and end column, from 1, the end exclusive."""
-
-Spans = Mapping[int, tuple[int, int, int, int]]
-
-
 @dataclass(frozen=True, slots=True)
 class Flow:
     """Where fetched values go: by fetch the strongest use, by upload the fetch that its data comes from."""
 
-    used: Mapping[Place, Used]
-    returns: Mapping[int, Place]
+    used: Mapping[Numbered, Used]
+    returns: Mapping[int, Numbered]
 
 
-def sites(engine: Engine, positions: Positions) -> Iterable[Site]:
+def sites(engine: Engine) -> Iterable[Site]:
     """The sites in the requested files, each with its hottest pace and surest reading."""
     chosen = _chosen(engine)
     for site, _ in list(chosen.values()):
@@ -50,55 +44,21 @@ def sites(engine: Engine, positions: Positions) -> Iterable[Site]:
     warmed = _warmed(engine)
     pinned = engine.pinned_to_cpu
     flow = Flow(engine.ledger.settled(), engine.ledger.returns())
-    wanted: dict[str, dict[int, cst.CSTNode]] = {}
-    for site, _ in chosen.values():
-        nodes = wanted.setdefault(site.module.path, {})
-        nodes[id(site.node)] = site.node
-        nodes.update((id(at), at) for _, at in site.operands[:MAX_OPERANDS] if at is not None)
-        place = site.module.place(site.node)
-        places = [origin.place for value, _at in site.operands[:1] for origin in _chain(value.origin)]
-        if id(site.node) in flow.returns:
-            places.append(flow.returns[id(site.node)])
-        for told in places:
-            module = engine.project.at(told.path)
-            if module is not None:
-                node = module.nodes[told.number]
-                wanted.setdefault(told.path, {})[id(node)] = node
-        used = flow.used.get(place)
-        if used is not None:
-            wanted.setdefault(used.path, {})[id(used.node)] = used.node
-    spans: dict[int, tuple[int, int, int, int]] = {}
-    for path, nodes in wanted.items():
-        module = engine.project.at(path)
-        assert module is not None
-        try:
-            spans.update(_placed(positions, module.tree, list(nodes.values())))
-        except RecursionError:
-            # What has no place is not reported.
-            reason = "nested too deeply for this Python"
-            engine.abandoned[path, -1] = Abandoned(module, module.tree, "<module>", reason)
     for site, pace in chosen.values():
         if site.module.path in pinned and not site.operation.value.startswith("guard") and not site.traced:
             continue
         if site.operation is Operation.CACHE and site.owner in warmed:
             continue
-        made = _site(engine, site, pace.heat, spans, flow)
+        made = _site(engine, site, pace.heat, flow)
         if made is not None:
             yield made
 
 
-def given_up(engine: Engine, positions: Positions) -> tuple[GivenUp, ...]:
+def given_up(engine: Engine) -> tuple[GivenUp, ...]:
     """What was not analysed to its end, or is told nothing of, with its line: 0 where the text does not tell."""
-    by_file: dict[str, list[Abandoned]] = {}
-    for abandoned in (*engine.abandoned.values(), *engine.too_deep.values(), *engine.pinned_to_cpu.values()):
-        by_file.setdefault(abandoned.module.path, []).append(abandoned)
-    found: dict[GivenUp, None] = {}
-    for path, group in by_file.items():
-        try:
-            spans = _placed(positions, group[0].module.tree, [a.node for a in group])
-        except RecursionError:
-            spans = {}
-        found.update((GivenUp(path, spans.get(id(a.node), (0,))[0], a.name, a.reason), None) for a in group)
+    every = (*engine.abandoned.values(), *engine.too_deep.values(), *engine.pinned_to_cpu.values())
+    places = ((a, _place(a.module, a.node)) for a in every)
+    found = {GivenUp(a.module.path, 0 if at is None else at.line, a.name, a.reason): None for a, at in places}
     return tuple(found)
 
 
@@ -148,9 +108,9 @@ def _rank(site: RawSite, pace: Pace) -> tuple[bool, Heat, Confidence]:
     return site.confidence >= Confidence.MEDIUM, pace.heat, site.confidence
 
 
-def _warmed(engine: Engine) -> set[Place]:
+def _warmed(engine: Engine) -> set[Numbered]:
     """The functions that some __init__ calls outside of any trace: what they memoise is there before a trace can be."""
-    found: set[Place] = set()
+    found: set[Numbered] = set()
     for activation in engine.activations:
         if activation.info is not None and activation.info.name in {"__init__", "__post_init__"}:
             for callee, _ in activation.calls:
@@ -182,16 +142,12 @@ def _eager(engine: Engine) -> set[int]:
     return eager
 
 
-def _placed(positions: Positions, tree: cst.Module, nodes: list[cst.CSTNode]) -> dict[int, tuple[int, int, int, int]]:
-    """The positions of nodes. One that stands nowhere (parsed out of a string) costs no other its own."""
+def _place(module: Module, node: ast.AST) -> Place | None:
+    """Where a node stands; None of what stands nowhere."""
     try:
-        return positions(tree, nodes)
+        return module.places.of(node)
     except ValueError:
-        spans: dict[int, tuple[int, int, int, int]] = {}
-        for node in nodes:
-            with suppress(ValueError):
-                spans.update(positions(tree, [node]))
-        return spans
+        return None
 
 
 def _chain(origin: Origin | None) -> list[Origin]:
@@ -202,15 +158,15 @@ def _chain(origin: Origin | None) -> list[Origin]:
     return out
 
 
-def _site(engine: Engine, raw: RawSite, heat: Heat, spans: Spans, flow: Flow) -> Site | None:
-    span = spans.get(id(raw.node))
+def _site(engine: Engine, raw: RawSite, heat: Heat, flow: Flow) -> Site | None:
+    span = _place(raw.module, raw.node)
     if span is None:
         return None
     operands = tuple(
         Operand(
             value.kind,
             "" if at is None else raw.module.text_of(at),
-            Span(raw.module.path, *spans[id(at)]) if id(at) in spans else None,
+            None if at is None or (place := _place(raw.module, at)) is None else Span(raw.module.path, *place),
             raw.whole,
             raw.tree,
         )
@@ -219,13 +175,13 @@ def _site(engine: Engine, raw: RawSite, heat: Heat, spans: Spans, flow: Flow) ->
     notes: list[Note | None] = []
     if raw.operands:
         chain = reversed(_chain(raw.operands[0][0].origin))
-        notes += [_note(engine, spans, origin.place, origin.message) for origin in chain]
+        notes += [_note(engine, origin.place, origin.message) for origin in chain]
     used = None if raw.traced else _used(raw, flow)
     if not raw.traced and raw.operation in UPLOADS and id(raw.node) in flow.returns:
-        notes.append(_note(engine, spans, flow.returns[id(raw.node)], RETURNED))
-    if used is not None and (at := spans.get(id(used.node))) is not None:
-        message = used.message(looped=heat is Heat.HOT)
-        notes.append(Note(used.path, at[0], at[1], message, after=True))
+        notes.append(_note(engine, flow.returns[id(raw.node)], RETURNED))
+    module = None if used is None else engine.project.at(used.path)
+    if used is not None and module is not None:
+        notes.append(_note_at(module, used.node, used.message(looped=heat is Heat.HOT), after=True))
     return Site(
         Span(raw.module.path, *span), raw.operation, raw.callee, operands, heat, raw.traced, raw.confidence,
         tuple(dict.fromkeys(note for note in notes if note is not None)), raw.detail,
@@ -240,10 +196,14 @@ def _used(raw: RawSite, flow: Flow) -> Used | None:
     return None if used is None or (own is not None and used.use <= own) else used
 
 
-def _note(engine: Engine, spans: Spans, place: Place, message: str) -> Note | None:
+def _note(engine: Engine, place: Numbered, message: str) -> Note | None:
     module = engine.project.at(place.path)
-    span = None if module is None else spans.get(id(module.nodes[place.number]))
-    return None if span is None else Note(place.path, span[0], span[1], message)
+    return None if module is None else _note_at(module, module.nodes[place.number], message)
+
+
+def _note_at(module: Module, node: ast.AST, message: str, *, after: bool = False) -> Note | None:
+    place = _place(module, node)
+    return None if place is None else Note(module.path, place.line, place.column, message, after=after)
 
 
 def _paces(engine: Engine) -> tuple[dict[int, Pace], dict[int, Pace]]:

@@ -3,17 +3,9 @@
 from jaxlint.interp import guards
 from jaxlint.interp.containers import receiver_objects
 from jaxlint.interp.engine import Argument, Call, handler
+from jaxlint.interp.joining import join_all
 from jaxlint.interp.standard import looped, nth_element
-from jaxlint.interp.values import (
-    NONE,
-    UNKNOWN,
-    LibraryObject,
-    Stream,
-    Tuple,
-    Value,
-    join_all,
-    of,
-)
+from jaxlint.interp.values import NONE, UNKNOWN, LibraryObject, Stream, Tuple, Value, of
 
 
 @handler("thread")

@@ -1,6 +1,6 @@
 """Methods of lists, dicts, sets, queues, and objects that are copied with some parts given anew."""
 
-import libcst as cst
+import ast
 
 from jaxlint.interp import uses
 from jaxlint.interp.assignment import leak, refine_item
@@ -10,6 +10,7 @@ from jaxlint.interp.definitions import assigned_attributes, auxiliary_names, chi
 from jaxlint.interp.displays import add_item, add_mapping, copied, merge_mapping, store_item
 from jaxlint.interp.engine import Call, Engine, handler
 from jaxlint.interp.heap import ANY, KEYS, base_of, element_of, field_names, read, values_of
+from jaxlint.interp.joining import join
 from jaxlint.interp.standard import compare_items, new_list, nth_element
 from jaxlint.interp.transforms import literal
 from jaxlint.interp.values import (
@@ -28,7 +29,6 @@ from jaxlint.interp.values import (
     Tuple,
     Value,
     constant,
-    join,
     of,
     replace,
 )
@@ -260,7 +260,7 @@ def _update(call: Call) -> Value:
             else:
                 merge_mapping(call.frame, obj, a.value)
             leak(call.frame, call.node, obj, a.value)
-    if isinstance(call.node, cst.Call) and isinstance(call.node.func, cst.Attribute):
+    if isinstance(call.node, ast.Call) and isinstance(call.node.func, ast.Attribute):
         fields: dict[str, Value] = {}
         for a in call.arguments:
             if a.keyword is not None:
@@ -332,7 +332,7 @@ def _no_children(engine: Engine, cls: Class, children: frozenset[str]) -> frozen
     if not children:
         return frozenset()
     nodes = [engine.classes[c].node for c in mro(engine, cls) if isinstance(c, Class) and c in engine.classes]
-    kept = [assigned_attributes(node) for node in nodes if isinstance(node, cst.ClassDef)]
+    kept = [assigned_attributes(node) for node in nodes if isinstance(node, ast.ClassDef)]
     return frozenset[str]().union(*kept) - children
 
 

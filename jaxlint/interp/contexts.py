@@ -2,9 +2,10 @@
 
 from jaxlint.interp.engine import MAX_CONSTANT_CONTEXTS, MAX_CONTEXTS, MAX_MADE, MAX_TRACED_CONTEXTS, Engine, Mode
 from jaxlint.interp.heap import PARAMETERS
+from jaxlint.interp.joining import join
 from jaxlint.interp.program import FunctionInfo
 from jaxlint.interp.states import Activation
-from jaxlint.interp.values import NOTHING, Function, Value, join, replace
+from jaxlint.interp.values import NOTHING, Function, Value, replace
 from jaxlint.interp.widening import widen
 
 

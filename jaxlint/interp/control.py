@@ -6,19 +6,11 @@ from jaxlint.interp import effects
 from jaxlint.interp.engine import Argument, Call, Frame, handler
 from jaxlint.interp.heap import element_of, moved
 from jaxlint.interp.heat import Pace
+from jaxlint.interp.joining import join
 from jaxlint.interp.library import fresh
 from jaxlint.interp.transforms import as_result, make_transformed, outer_kind, to_tracers, trace, transformed_of
 from jaxlint.interp.uploads import any_tracer, eager_uploads
-from jaxlint.interp.values import (
-    NOTHING,
-    PYTHON,
-    UNKNOWN,
-    Tuple,
-    Value,
-    join,
-    of,
-    replace,
-)
+from jaxlint.interp.values import NOTHING, PYTHON, UNKNOWN, Tuple, Value, of, replace
 from jaxlint.kinds import Kind
 from jaxlint.sites import Operation
 

@@ -1,13 +1,12 @@
 """Definitions: functions with their defaults and decorators, classes with their bases and bodies."""
 
+import ast
 from collections.abc import Iterator
-
-import libcst as cst
 
 from jaxlint.interp.engine import Argument, ClassRecord, Frame, expression
 from jaxlint.interp.heap import DEFINED
-from jaxlint.interp.literals import string_of
-from jaxlint.interp.program import FunctionInfo, walk
+from jaxlint.interp.program import FunctionInfo
+from jaxlint.interp.syntax import Definition, keyword_of, last_name, targets_of, text_in, walk
 from jaxlint.interp.values import (
     Class,
     Function,
@@ -23,7 +22,7 @@ from jaxlint.interp.values import (
 )
 
 
-def define_function(frame: Frame, node: cst.FunctionDef) -> Value:
+def define_function(frame: Frame, node: Definition) -> Value:
     """The value of a function definition, its decorators applied."""
     engine = frame.engine
     cls = frame.defining_class
@@ -36,17 +35,17 @@ def define_function(frame: Frame, node: cst.FunctionDef) -> Value:
         engine.heap.note_change((info.place, DEFINED))
     _evaluate_defaults(frame, info, function)
     value = of(function)
-    for decorator in reversed(node.decorators):
-        decorating = engine.evaluate(frame, decorator.decorator)
+    for decorator in reversed(node.decorator_list):
+        decorating = engine.evaluate(frame, decorator)
         decorated = _decorated(frame, decorator, decorating, Argument(value, node))
         if _replaces(decorated):
             value = decorated
     return value
 
 
-@expression(cst.Lambda)
-def _lambda(frame: Frame, node: cst.CSTNode) -> Value:
-    assert isinstance(node, cst.Lambda)
+@expression(ast.Lambda)
+def _lambda(frame: Frame, node: ast.AST) -> Value:
+    assert isinstance(node, ast.Lambda)
     info = frame.module.function(node, None)
     frame.engine.by_place[info.place] = info
     function = Function(info.place, frame.scope.number)
@@ -60,11 +59,11 @@ def _evaluate_defaults(frame: Frame, info: FunctionInfo, function: Function) -> 
             frame.engine.heap.write(function, f"default {p.name}", frame.engine.evaluate(frame, p.default))
 
 
-def _decorated(frame: Frame, decorator: cst.Decorator, decorating: Value, argument: Argument) -> Value:
+def _decorated(frame: Frame, decorator: ast.expr, decorating: Value, argument: Argument) -> Value:
     engine = frame.engine
     before, engine.making = engine.making, frame.depth + 2
     try:
-        return engine.call(frame, decorator.decorator, decorating, [argument])
+        return engine.call(frame, decorator, decorating, [argument])
     finally:
         engine.making = before
 
@@ -75,12 +74,12 @@ def _replaces(value: Value) -> bool:
     return any(isinstance(o, followed) for o in value.objects)
 
 
-def define_class(frame: Frame, node: cst.ClassDef) -> Value:
+def define_class(frame: Frame, node: ast.ClassDef) -> Value:
     """The value of a class definition: its body run in a scope of its own."""
     engine = frame.engine
     place = frame.place(node)
     cls = Class(place, frame.scope.number)
-    bases = tuple(engine.evaluate(frame, b.value) for b in node.bases)
+    bases = tuple(engine.evaluate(frame, b.value if isinstance(b, ast.Starred) else b) for b in node.bases)
     record = engine.classes.get(cls)
     if record is None:
         scope = engine.new_scope(frame.scope.number, "class")
@@ -113,8 +112,8 @@ def define_class(frame: Frame, node: cst.ClassDef) -> Value:
     engine.execute(inner, node.body)
     record.converters = {name: engine.evaluate(inner, given) for name, given in _converters(node)}
     value = of(cls)
-    for decorator in reversed(node.decorators):
-        decorating = engine.evaluate(frame, decorator.decorator)
+    for decorator in reversed(node.decorator_list):
+        decorating = engine.evaluate(frame, decorator)
         decorated = _decorated(frame, decorator, decorating, Argument(value, node))
         if any(isinstance(o, Class | Function | Instance | Partial | Transformed) for o in decorated.objects):
             value = decorated
@@ -126,111 +125,94 @@ def _is_module(base: Value) -> bool:
     return any(isinstance(o, Library) and o.name.rpartition(".")[2] == "Module" for o in base.objects)
 
 
-def _static_fields(node: cst.ClassDef) -> frozenset[str]:
+def _static_fields(node: ast.ClassDef) -> frozenset[str]:
     """The fields that a class declares as no leaves: pytree_node=False, static=True, Static[...], meta_fields=[...]."""
     found: set[str] = set()
     for name, statement in _annotated(node):
         value = statement.value
-        if is_static_annotation(statement.annotation.annotation) or (
-            isinstance(value, cst.Call)
+        if is_static_annotation(statement.annotation) or (
+            isinstance(value, ast.Call)
             and (
-                any(_is_option(a, "pytree_node", "False") or _is_option(a, "static", "True") for a in value.args)
-                or "nonpytree" in _last_name(value.func)
-                or _last_name(value.func) == "static_field"
+                _is_option(value, "pytree_node", False)
+                or _is_option(value, "static", True)
+                or "nonpytree" in last_name(value.func)
+                or last_name(value.func) == "static_field"
             )
         ):
             found.add(name)
-    for decorator in node.decorators:
-        if isinstance(decorator.decorator, cst.Call):
-            for argument in decorator.decorator.args:
-                if argument.keyword is not None and argument.keyword.value == "meta_fields":
-                    found.update(_strings(argument.value))
+    for decorator in node.decorator_list:
+        if isinstance(decorator, ast.Call):
+            found.update(_strings(keyword_of(decorator, "meta_fields")))
     return frozenset(found)
 
 
-def is_static_annotation(annotation: cst.BaseExpression) -> bool:
+def is_static_annotation(annotation: ast.expr) -> bool:
     """True of ``Static[...]``: what is so annotated is no leaf of a pytree and no tracer."""
-    return isinstance(annotation, cst.Subscript) and _last_name(annotation.value) == "Static"
+    return isinstance(annotation, ast.Subscript) and last_name(annotation.value) == "Static"
 
 
-def auxiliary_names(root: cst.CSTNode) -> frozenset[str]:
+def auxiliary_names(root: ast.AST) -> frozenset[str]:
     """The attributes that a flattening function returns as auxiliary data: the second of two values."""
     return _returned_attributes(root, 1)
 
 
-def child_names(root: cst.CSTNode) -> frozenset[str]:
+def child_names(root: ast.AST) -> frozenset[str]:
     """The attributes that a flattening function returns as children, with the private ones that properties show."""
     names = _returned_attributes(root, 0)
     return names | {f"_{name}" for name in names}
 
 
-def assigned_attributes(root: cst.ClassDef) -> frozenset[str]:
+def assigned_attributes(root: ast.ClassDef) -> frozenset[str]:
     """The attributes of ``self`` that the methods of a class assign."""
-    targets = [
-        n.target
-        for n in walk(root)
-        if isinstance(n, cst.AssignTarget | cst.AnnAssign) and isinstance(n.target, cst.Attribute)
-    ]
-    return frozenset(
-        t.attr.value
-        for t in targets
-        if isinstance(t, cst.Attribute) and isinstance(t.value, cst.Name) and t.value.value == "self"
-    )
-
-
-def _returned_attributes(root: cst.CSTNode, position: int) -> frozenset[str]:
-    """The attributes in one of the two values that a function returns, through the names that they are put under."""
-    returned: list[cst.CSTNode] = []
-    assigned: dict[str, list[cst.CSTNode]] = {}
+    found: set[str] = set()
     for node in walk(root):
-        if isinstance(node, cst.Return) and isinstance(node.value, cst.Tuple) and len(node.value.elements) == 2:
-            returned.append(node.value.elements[position].value)
-        elif isinstance(node, cst.Assign):
+        for target in targets_of(node):
+            match target:
+                case ast.Attribute(value=ast.Name(id="self"), attr=name):
+                    found.add(name)
+    return frozenset(found)
+
+
+def _returned_attributes(root: ast.AST, position: int) -> frozenset[str]:
+    """The attributes in one of the two values that a function returns, through the names that they are put under."""
+    returned: list[ast.AST] = []
+    assigned: dict[str, list[ast.AST]] = {}
+    for node in walk(root):
+        if isinstance(node, ast.Return) and isinstance(node.value, ast.Tuple) and len(node.value.elts) == 2:
+            returned.append(node.value.elts[position])
+        elif isinstance(node, ast.Assign):
             for target in node.targets:
-                if isinstance(target.target, cst.Name):
-                    assigned.setdefault(target.target.value, []).append(node.value)
-    parts = [n for root_ in returned for n in walk(root_)]
-    parts += [n for p in parts if isinstance(p, cst.Name) for v in assigned.get(p.value, ()) for n in walk(v)]
-    return frozenset(n.attr.value for n in parts if isinstance(n, cst.Attribute))
+                if isinstance(target, ast.Name):
+                    assigned.setdefault(target.id, []).append(node.value)
+    parts = [*walk(returned)]
+    parts += [n for p in parts if isinstance(p, ast.Name) for v in assigned.get(p.id, ()) for n in walk(v)]
+    return frozenset(n.attr for n in parts if isinstance(n, ast.Attribute))
 
 
-def _is_option(argument: cst.Arg, keyword: str, value: str) -> bool:
-    given = argument.value
-    return (
-        argument.keyword is not None
-        and argument.keyword.value == keyword
-        and isinstance(given, cst.Name)
-        and given.value == value
-    )
+def _is_option(call: ast.Call, keyword: str, value: bool) -> bool:
+    given = keyword_of(call, keyword)
+    return isinstance(given, ast.Constant) and given.value is value
 
 
-def _last_name(node: cst.BaseExpression) -> str:
-    if isinstance(node, cst.Attribute):
-        return node.attr.value
-    return node.value if isinstance(node, cst.Name) else ""
-
-
-def _strings(node: cst.BaseExpression) -> set[str]:
-    if not isinstance(node, cst.List | cst.Tuple):
+def _strings(node: ast.expr | None) -> set[str]:
+    if not isinstance(node, ast.List | ast.Tuple):
         return set()
-    return {str(string_of(e.value)) for e in node.elements if isinstance(e.value, cst.SimpleString)}
+    return {text for element in node.elts if (text := text_in(element)) is not None}
 
 
-def _annotated(node: cst.ClassDef) -> Iterator[tuple[str, cst.AnnAssign]]:
-    for line in node.body.body:
-        if isinstance(line, cst.SimpleStatementLine):
-            for statement in line.body:
-                if isinstance(statement, cst.AnnAssign) and isinstance(statement.target, cst.Name):
-                    yield statement.target.value, statement
+def _annotated(node: ast.ClassDef) -> Iterator[tuple[str, ast.AnnAssign]]:
+    for statement in node.body:
+        if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+            yield statement.target.id, statement
 
 
-def _converters(node: cst.ClassDef) -> Iterator[tuple[str, cst.BaseExpression]]:
+def _converters(node: ast.ClassDef) -> Iterator[tuple[str, ast.expr]]:
     """``x: Array = field(converter=jnp.asarray)``, by the name of the field."""
     for name, statement in _annotated(node):
-        for argument in statement.value.args if isinstance(statement.value, cst.Call) else ():
-            if argument.keyword is not None and argument.keyword.value == "converter":
-                yield name, argument.value
+        given = keyword_of(statement.value, "converter") if isinstance(statement.value, ast.Call) else None
+        if given is not None:
+            yield name, given
 
 
-def _fields(node: cst.ClassDef) -> tuple[tuple[str, cst.BaseExpression | None], ...]:
-    return tuple((name, statement.annotation.annotation) for name, statement in _annotated(node))
+def _fields(node: ast.ClassDef) -> tuple[tuple[str, ast.expr | None], ...]:
+    return tuple((name, statement.annotation) for name, statement in _annotated(node))

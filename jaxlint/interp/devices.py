@@ -1,8 +1,7 @@
 """Placement: on which device or sharding an array was put, and where operands of different placement meet."""
 
+import ast
 from collections.abc import Sequence
-
-import libcst as cst
 
 from jaxlint.interp import effects
 from jaxlint.interp.engine import Argument, Call, Frame, handler
@@ -33,7 +32,7 @@ def _devices(call: Call) -> Value:
     return of(Tuple(tuple(of(LibraryObject("jax.Device", (constant(n),))) for n in range(_DEVICES))))
 
 
-def meet(frame: Frame, node: cst.CSTNode, operands: Sequence[tuple[Value, cst.CSTNode | None]]) -> str:
+def meet(frame: Frame, node: ast.AST, operands: Sequence[tuple[Value, ast.AST | None]]) -> str:
     """The placement of a result whose operands are these; notes a copy between devices."""
     if frame.staged:
         return ""
@@ -91,9 +90,9 @@ def placement_of(target: Value) -> str:
     return ""
 
 
-def invariant(frame: Frame, node: cst.CSTNode | None) -> bool:
+def invariant(frame: Frame, node: ast.AST | None) -> bool:
     """True if the argument is a plain name that the loop around the call never binds."""
-    return isinstance(node, cst.Name) and bool(frame.loop_bound) and node.value not in frame.loop_bound
+    return isinstance(node, ast.Name) and bool(frame.loop_bound) and node.id not in frame.loop_bound
 
 
 def placed(value: Value, where: str) -> Value:

@@ -2,6 +2,7 @@
 
 from jaxlint.interp.engine import Call, handler
 from jaxlint.interp.heap import field_names
+from jaxlint.interp.joining import join
 from jaxlint.interp.narrowing import is_instance, restricted
 from jaxlint.interp.values import (
     NOTHING,
@@ -13,7 +14,6 @@ from jaxlint.interp.values import (
     Partial,
     Tuple,
     Value,
-    join,
     of,
     replace,
 )

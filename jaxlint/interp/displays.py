@@ -1,75 +1,65 @@
 """Displays and comprehensions: tuples, lists, dicts and sets as they are written."""
 
+import ast
 from collections.abc import Sequence as Seq
-
-import libcst as cst
 
 from jaxlint.interp import effects
 from jaxlint.interp.engine import Frame, expression
 from jaxlint.interp.guessing import doubted
 from jaxlint.interp.heap import ANY, KEYS, base_of, element_of, field_names, read
-from jaxlint.interp.values import (
-    NOTHING,
-    Mapping,
-    Object,
-    Sequence,
-    Stream,
-    Tuple,
-    Value,
-    join,
-    of,
-    replace,
-)
+from jaxlint.interp.joining import join
+from jaxlint.interp.values import NOTHING, Mapping, Object, Sequence, Stream, Tuple, Value, of, replace
 
 
-@expression(cst.Tuple)
-def _tuple(frame: Frame, node: cst.CSTNode) -> Value:
-    assert isinstance(node, cst.Tuple)
-    items = _elements(frame, node.elements)
+@expression(ast.Tuple)
+def _tuple(frame: Frame, node: ast.AST) -> Value:
+    assert isinstance(node, ast.Tuple)
+    items = _elements(frame, node.elts)
     if items is None:
-        element = _joined_elements(frame, node.elements)
-        if not isinstance(node.elements[0], cst.StarredElement):
+        element = _joined_elements(frame, node.elts)
+        if not isinstance(node.elts[0], ast.Starred):
             # ``n, *rest``: which item is the first is forgotten, and it is another kind of thing than the rest.
             element = doubted(element, frame.origin(node, "an item of a tuple of unknown length"))
         return of(Stream(element))
     return of(Tuple(items))
 
 
-def _elements(frame: Frame, elements: Seq[cst.BaseElement]) -> tuple[Value, ...] | None:
+def _elements(frame: Frame, elements: Seq[ast.expr]) -> tuple[Value, ...] | None:
     out: list[Value] = []
     for element in elements:
-        value = frame.engine.evaluate(frame, element.value)
-        if isinstance(element, cst.StarredElement):
-            items = frame.engine.unpack_star(value)
+        if isinstance(element, ast.Starred):
+            items = frame.engine.unpack_star(frame.engine.evaluate(frame, element.value))
             if items is None:
                 return None
             out.extend(items)
         else:
-            out.append(value)
+            out.append(frame.engine.evaluate(frame, element))
     return tuple(out) if len(out) <= 32 else None
 
 
-def _joined_elements(frame: Frame, elements: Seq[cst.BaseElement]) -> Value:
+def _joined_elements(frame: Frame, elements: Seq[ast.expr]) -> Value:
     out = NOTHING
     for element in elements:
-        value = frame.engine.evaluate(frame, element.value)
-        out = join(out, element_of(frame.engine.heap, value) if isinstance(element, cst.StarredElement) else value)
+        if isinstance(element, ast.Starred):
+            part = element_of(frame.engine.heap, frame.engine.evaluate(frame, element.value))
+        else:
+            part = frame.engine.evaluate(frame, element)
+        out = join(out, part)
     return out
 
 
-@expression(cst.List, cst.Set)
-def _list(frame: Frame, node: cst.CSTNode) -> Value:
-    assert isinstance(node, cst.List | cst.Set)
+@expression(ast.List, ast.Set)
+def _list(frame: Frame, node: ast.AST) -> Value:
+    assert isinstance(node, ast.List | ast.Set)
     heap = frame.engine.heap
-    seq = Sequence(frame.place(node), frame.scope.number, "list" if isinstance(node, cst.List) else "set")
+    seq = Sequence(frame.place(node), frame.scope.number, "list" if isinstance(node, ast.List) else "set")
     effects.forget(frame, seq)
-    if len(node.elements) > 64:
-        for element in node.elements[:64]:
-            heap.write(seq, ANY, frame.engine.evaluate(frame, element.value))
+    if len(node.elts) > 64:
+        heap.write(seq, ANY, _joined_elements(frame, node.elts[:64]))
         return of(seq)
-    items = _elements(frame, node.elements)
+    items = _elements(frame, node.elts)
     if items is None:
-        heap.write(seq, ANY, _joined_elements(frame, node.elements))
+        heap.write(seq, ANY, _joined_elements(frame, node.elts))
     else:
         for n, item in enumerate(items):
             heap.write(seq, str(n), item)
@@ -77,15 +67,15 @@ def _list(frame: Frame, node: cst.CSTNode) -> Value:
     return of(seq)
 
 
-@expression(cst.Dict)
-def _dict(frame: Frame, node: cst.CSTNode) -> Value:
-    assert isinstance(node, cst.Dict)
+@expression(ast.Dict)
+def _dict(frame: Frame, node: ast.AST) -> Value:
+    assert isinstance(node, ast.Dict)
     engine = frame.engine
     fields: dict[str, Value] = {}
-    for element in node.elements[:256]:
-        value = engine.evaluate(frame, element.value)
-        if isinstance(element, cst.DictElement):
-            add_item(fields, engine.evaluate(frame, element.key), value)
+    for key, item in zip(node.keys[:256], node.values, strict=False):
+        value = engine.evaluate(frame, item)
+        if key is not None:
+            add_item(fields, engine.evaluate(frame, key), value)
         else:
             add_mapping(frame, fields, value)
     found = Mapping(frame.place(node), frame.scope.number)
@@ -122,7 +112,7 @@ def add_mapping(frame: Frame, fields: dict[str, Value], value: Value) -> None:
         fields[ANY] = join(fields.get(ANY, NOTHING), rest)
 
 
-def copied(frame: Frame, node: cst.CSTNode, obj: Object) -> Object:
+def copied(frame: Frame, node: ast.AST, obj: Object) -> Object:
     """Another dict or list with the same items, so that what is stored in the one is not found in the other."""
     below, heap = base_of(obj), frame.engine.heap
     if not isinstance(below, Mapping | Sequence):

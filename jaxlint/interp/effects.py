@@ -1,9 +1,8 @@
 """From an operation with its operands to a site: what is read, uploaded or leaked, and how sure that is."""
 
+import ast
 from collections.abc import Iterable
 from collections.abc import Sequence as Seq
-
-import libcst as cst
 
 from jaxlint.interp import uses
 from jaxlint.interp.engine import Frame, Mode
@@ -14,12 +13,12 @@ from jaxlint.interp.values import Instance, Mapping, Sequence, Token, Value, of,
 from jaxlint.kinds import ARRAY, HOST, Kind
 from jaxlint.sites import Confidence, Operation
 
-Operands = Seq[tuple[Value, cst.CSTNode | None]]
+Operands = Seq[tuple[Value, ast.AST | None]]
 
 
 def record(
     frame: Frame,
-    node: cst.CSTNode,
+    node: ast.AST,
     operation: Operation,
     callee: str | None,
     operands: Operands = (),
@@ -71,7 +70,7 @@ _TRANSFERS = frozenset(Operation) - {o for o in Operation if o.value.startswith(
 _SWALLOWING_CALLS = {"numpy.array_equal", "numpy.array_equiv"}
 
 
-def _swallowed(frame: Frame, node: cst.CSTNode, operation: Operation, callee: str | None) -> None:
+def _swallowed(frame: Frame, node: ast.AST, operation: Operation, callee: str | None) -> None:
     """A strict guard would stop this transfer; note whoever keeps its error from the program."""
     if not any(g.level.startswith("disallow") for g in frame.guards):
         return
@@ -114,14 +113,14 @@ def forget(frame: Frame, obj: object) -> None:
         frame.state.fetched = {t for t in frame.state.fetched if t[0] != obj}
 
 
-def mark_fetched(frame: Frame, value: Value, node: cst.CSTNode | None = None, at: cst.CSTNode | None = None) -> None:
+def mark_fetched(frame: Frame, value: Value, node: ast.AST | None = None, at: ast.AST | None = None) -> None:
     """Remember that the array has a host copy from here on, and the node that fetched it.
 
     Of what may be one of several arrays only the name `at` is known to hold a fetched one: it gets an identity of its
     own.
     """
     if not _is_one(value):
-        name = at.value if isinstance(at, cst.Name) else ""
+        name = at.id if isinstance(at, ast.Name) else ""
         if frame.state.names.get(name) == value:
             token: Token = ("chosen", frame.place(node or at or frame.module.tree))
             frame.state.names[name] = replace(value, tokens=frozenset((token,)))
@@ -161,7 +160,7 @@ def blind_fetch(frame: Frame, token: Token) -> None:
 
 def reading(
     frame: Frame,
-    node: cst.CSTNode,
+    node: ast.AST,
     operation: Operation,
     callee: str | None,
     operands: Operands,
@@ -172,9 +171,9 @@ def reading(
 ) -> bool:
     """The operation reads its operands on the host. True if it made a site."""
     derived = operation is Operation.VALUE_SHAPE  # what is fetched is computed from the operand
-    device: list[tuple[Value, cst.CSTNode | None]] = []
-    tracers: list[tuple[Value, cst.CSTNode | None]] = []
-    fresh: list[tuple[Value, cst.CSTNode | None]] = []
+    device: list[tuple[Value, ast.AST | None]] = []
+    tracers: list[tuple[Value, ast.AST | None]] = []
+    fresh: list[tuple[Value, ast.AST | None]] = []
     whole = tree = True
     for value, at in operands:
         if operation in _SHOWING and value.objects:
@@ -222,20 +221,20 @@ def reading(
     return bool(tracers or device)
 
 
-def _leaves(frame: Frame, value: Value, at: cst.CSTNode | None) -> list[Value]:
+def _leaves(frame: Frame, value: Value, at: ast.AST | None) -> list[Value]:
     """The arrays and scalars inside a value. Those of a display that stands here itself are known as they went in, with
     their host copies: the heap forgets which arrays they are."""
     heap = frame.engine.heap
-    if isinstance(at, cst.Dict | cst.List) and id(at) in frame.displayed:
+    if isinstance(at, ast.Dict | ast.List) and id(at) in frame.displayed:
         place = frame.place(at)
         if any(isinstance(o, Mapping | Sequence) and o.place == place for o in value.objects):
             return [leaf for part in frame.displayed[id(at)].values() for leaf in leaves(heap, part)]
     return leaves(heap, value)
 
 
-def _outlasts_loops(frame: Frame, leaf: Value, at: cst.CSTNode | None) -> bool:
+def _outlasts_loops(frame: Frame, leaf: Value, at: ast.AST | None) -> bool:
     """True of one array under a name that no loop around this place binds."""
-    return isinstance(at, cst.Name) and at.value not in frame.loop_bound and leaf.known(Kind.DEVICE) and _is_one(leaf)
+    return isinstance(at, ast.Name) and at.id not in frame.loop_bound and leaf.known(Kind.DEVICE) and _is_one(leaf)
 
 
 _WITH_A_VALUE = {Operation.TRUTH, Operation.REDUCE, Operation.PRINT, Operation.FORMAT, Operation.LOG}
@@ -246,7 +245,7 @@ _SHOWING = {Operation.PRINT, Operation.FORMAT, Operation.LOG}
 _NUMBERS = {"complex", "float", "int"}
 
 
-def _converted(frame: Frame, node: cst.CSTNode, value: Value, callee: str) -> None:
+def _converted(frame: Frame, node: ast.AST, value: Value, callee: str) -> None:
     """``float(x)`` of an instance runs its own __float__."""
     for obj in value.objects:
         if isinstance(base_of(obj), Instance):
@@ -255,7 +254,7 @@ def _converted(frame: Frame, node: cst.CSTNode, value: Value, callee: str) -> No
                 frame.engine.call(frame, node, method, ())
 
 
-def _shown(frame: Frame, node: cst.CSTNode, value: Value) -> Value:
+def _shown(frame: Frame, node: ast.AST, value: Value) -> Value:
     """What showing a value reads: an object's own __str__ or __repr__ runs, and a plain object shows no field."""
     engine = frame.engine
     kept = set(value.objects)
@@ -313,7 +312,7 @@ _NEEDS_VALUES = {
 
 def upload(
     frame: Frame,
-    node: cst.CSTNode,
+    node: ast.AST,
     operation: Operation,
     callee: str | None,
     operands: Operands,

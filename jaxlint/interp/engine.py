@@ -4,23 +4,24 @@
 imports go one way. The engine knows neither a construct of Python nor a function of a library.
 """
 
+import ast
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import ClassVar
-
-import libcst as cst
+from typing import ClassVar, Protocol
 
 from jaxlint.interp.budget import Budget, GaveUp
 from jaxlint.interp.cells import Reads
 from jaxlint.interp.hashing import Shared
 from jaxlint.interp.heap import Heap
 from jaxlint.interp.heat import Gate, Pace
+from jaxlint.interp.joining import join
 from jaxlint.interp.ledger import Ledger
 from jaxlint.interp.models import Models
 from jaxlint.interp.program import FunctionInfo, Module, Project
 from jaxlint.interp.states import Abandoned, Activation, Scope, State
+from jaxlint.interp.syntax import Suite
 from jaxlint.interp.values import (
     UNKNOWN,
     Class,
@@ -32,7 +33,6 @@ from jaxlint.interp.values import (
     Transformed,
     Tuple,
     Value,
-    join,
     replace,
 )
 
@@ -61,7 +61,7 @@ class Argument:
     """An argument of a call. `keyword` is None for positional ones; `star` is "*" or "**" for unpacked ones."""
 
     value: Value
-    node: cst.CSTNode | None = None
+    node: ast.AST | None = None
     keyword: str | None = None
     star: str = ""
 
@@ -137,11 +137,11 @@ class Frame:
         """True in the body of the traced function itself, not of those it calls."""
         return self.trace_start
 
-    def place(self, node: cst.CSTNode) -> Place:
+    def place(self, node: ast.AST) -> Place:
         """The name of a node of this frame's module."""
         return self.module.place(node)
 
-    def origin(self, node: cst.CSTNode, message: str, before: Value | None = None, *, guess: bool = False) -> Origin:
+    def origin(self, node: ast.AST, message: str, before: Value | None = None, *, guess: bool = False) -> Origin:
         """A step of provenance at a node, after that of `before`."""
         earlier = before.origin if before is not None else None
         return Origin(self.module.place(node), message, earlier, guess or (earlier is not None and earlier.guess))
@@ -179,14 +179,21 @@ class Guard:
 class Handler:
     """A broad except clause around the running code, that would swallow a guard's error."""
 
-    node: cst.CSTNode
+    node: ast.AST
     module: Module
     frame: "Frame"
 
 
-Evaluator = Callable[[Frame, cst.CSTNode], Value]
-Executor = Callable[[Frame, cst.CSTNode], None]
+Evaluator = Callable[[Frame, ast.AST], Value]
+Executor = Callable[[Frame, ast.AST], None]
 Handling = Callable[["Call"], Value]
+
+
+class Truth(Protocol):
+    """Asks for the truth of a value; see `flow.truth`."""
+
+    def __call__(self, frame: Frame, node: ast.AST, value: Value, asked: Value | None = None) -> bool | None:
+        """The answer where it is known, else None."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +201,7 @@ class Call:
     """A call of a library callable, as a handler sees it."""
 
     frame: Frame
-    node: cst.CSTNode
+    node: ast.AST
     name: str
     arguments: Arguments
     receiver: Value | None = None
@@ -264,10 +271,10 @@ class Engine:
         self.reached: set[Place] = set()
         self.entered: dict[Place, Reads] = {}
         self.defined_in: dict[Place, list[int]] = {}
-        self.guards_made: dict[Place, tuple[Frame, cst.CSTNode, bool]] = {}
+        self.guards_made: dict[Place, tuple[Frame, ast.AST, bool]] = {}
         self.pinned_to_cpu: dict[str, Abandoned] = {}
         self.ledger = Ledger()
-        self.fetched_at: dict[Token, tuple[Frame, cst.CSTNode]] = {}
+        self.fetched_at: dict[Token, tuple[Frame, ast.AST]] = {}
         self.memoised: set[Place] = set()
         self.managers: dict[Place, tuple[Guard, ...]] = {}
         self.abandoned: dict[tuple[str, int], Abandoned] = {}
@@ -282,13 +289,13 @@ class Engine:
     handlers: ClassVar[dict[str, Handling]] = {}
 
     # The doors between the parts, set by the module that holds each.
-    call: Callable[[Frame, cst.CSTNode, Value, Arguments], Value]
-    attribute: Callable[[Frame, cst.CSTNode, Value, str], Value]
-    subscript: Callable[[Frame, cst.CSTNode, Value, Value, cst.CSTNode | None], Value]
+    call: Callable[[Frame, ast.AST, Value, Arguments], Value]
+    attribute: Callable[[Frame, ast.AST, Value, str], Value]
+    subscript: Callable[[Frame, ast.AST, Value, Value, ast.AST | None], Value]
     run_module: Callable[[Module], Activation]
-    execute: Callable[[Frame, cst.CSTNode], None]
-    truth: Callable[[Frame, cst.CSTNode, Value], bool | None]
-    make_record: Callable[[Frame, cst.CSTNode, tuple[str, ...]], Value]
+    execute: Callable[[Frame, ast.stmt | Suite], None]
+    truth: "Truth"
+    make_record: Callable[[Frame, ast.AST, tuple[str, ...]], Value]
 
     def forget(self) -> None:
         """Let go of all that was known, at the end: its parts know one another, and the collector of cycles would have
@@ -297,7 +304,7 @@ class Engine:
         self.__dict__.clear()
         Shared.made.clear()
 
-    def give_up(self, module: Module, node: cst.CSTNode, name: str, error: Exception) -> None:
+    def give_up(self, module: Module, node: ast.AST, name: str, error: Exception) -> None:
         """A function, or a module's body, is not analysed to its end; the first reason stands."""
         if isinstance(error, GaveUp | RecursionError):
             reason = "too much to follow"
@@ -307,12 +314,12 @@ class Engine:
             reason = f"jaxlint failed ({type(error).__name__}: {error}); please report this"
         self.abandoned.setdefault((module.path, id(node)), Abandoned(module, node, name, reason))
 
-    def give_up_file(self, module: Module, node: cst.CSTNode, name: str) -> None:
+    def give_up_file(self, module: Module, node: ast.AST, name: str) -> None:
         """The code of a file has taken all steps that it may; said once, of what was run then."""
         reason = "too much to follow in this file, of which nothing more is run"
         self.abandoned.setdefault((module.path, 0), Abandoned(module, node, name, reason))
 
-    def evaluate(self, frame: Frame, node: cst.CSTNode) -> Value:
+    def evaluate(self, frame: Frame, node: ast.AST) -> Value:
         """The value of an expression in the frame's present state."""
         self.budget.step()
         evaluator = self.expressions.get(type(node))
@@ -401,11 +408,11 @@ class ClassRecord:
     """
 
     cls: Class
-    node: cst.CSTNode
+    node: ast.AST
     module: Module
     scope: Scope
     bases: tuple[Value, ...]
-    fields: tuple[tuple[str, cst.BaseExpression | None], ...]
+    fields: tuple[tuple[str, ast.expr | None], ...]
     instances: list[Object] = field(default_factory=list)
     converters: dict[str, Value] = field(default_factory=dict)
 

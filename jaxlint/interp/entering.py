@@ -1,6 +1,6 @@
 """Functions that nobody calls, entered with what annotations and defaults suggest."""
 
-import libcst as cst
+import ast
 
 from jaxlint.interp.annotations import annotated
 from jaxlint.interp.calls import call_function
@@ -10,6 +10,7 @@ from jaxlint.interp.engine import (
     Frame,
     Mode,
 )
+from jaxlint.interp.fixtures import given_by_pytest
 from jaxlint.interp.program import FunctionInfo
 from jaxlint.interp.values import (
     UNKNOWN,
@@ -25,24 +26,33 @@ from jaxlint.interp.values import (
 )
 
 
-def call_unknown_arguments(frame: Frame, node: cst.CSTNode, info: FunctionInfo, function: Function, mode: Mode) -> None:
+def call_unknown_arguments(frame: Frame, node: ast.AST, info: FunctionInfo, function: Function, mode: Mode) -> None:
     """Run a function that nobody calls, its parameters as their annotations and defaults suggest."""
     call_function(frame, node, function, unknown_arguments(frame, info, function), mode=mode)
 
 
-def unknown_arguments(frame: Frame, info: FunctionInfo, function: Function) -> list[Argument]:
-    """Arguments of which only annotations and defaults tell something."""
+def unknown_arguments(
+    frame: Frame, info: FunctionInfo, function: Function, asked: frozenset[Function] = frozenset()
+) -> list[Argument]:
+    """Arguments of which only annotations, defaults and pytest tell something. `asked` are the tests and fixtures for
+    which this one is asked, so that one that asks for itself ends."""
+
+    def of_fixture(fixture: FunctionInfo, made: Function) -> list[Argument]:
+        return [] if made in asked else unknown_arguments(frame, fixture, made, asked | {made})
+
     arguments: list[Argument] = []
     for p in info.parameters:
         if p.kind in {"positional", "keyword"}:
-            arguments.append(Argument(annotated(frame, info, p, function), None, p.name))
+            given = given_by_pytest(frame, info, function, p.name, of_fixture) if p.default is None else None
+            value = annotated(frame, info, p, function) if given is None else given
+            arguments.append(Argument(value, None, p.name))
         elif p.kind == "star":
             arguments.append(Argument(of(Stream(UNKNOWN)), None, None, "*"))
     return arguments
 
 
 def call_transformed_unknown(
-    frame: Frame, node: cst.CSTNode, info: FunctionInfo, function: Function, made: Transformed
+    frame: Frame, node: ast.AST, info: FunctionInfo, function: Function, made: Transformed
 ) -> None:
     """Run a compiled or transformed function that nobody calls: its body is traced."""
     partial = next((o for o in made.function.objects if isinstance(o, Partial)), None)
@@ -62,9 +72,7 @@ def call_transformed_unknown(
     frame.activation.sites.clear()
 
 
-def call_method_unknown(
-    frame: Frame, node: cst.CSTNode, info: FunctionInfo, function: Function, receiver: Value
-) -> None:
+def call_method_unknown(frame: Frame, node: ast.AST, info: FunctionInfo, function: Function, receiver: Value) -> None:
     """Run a method that nobody calls on an instance, its other parameters as their annotations suggest."""
     bound = frame.engine.attribute(frame, node, receiver, info.name)
     if any(isinstance(o, Method) and isinstance(o.function, Transformed) for o in bound.objects):
@@ -74,18 +82,9 @@ def call_method_unknown(
         frame.activation.eager = False
         frame.activation.sites.clear()
         return
-    static = _is_static(frame.engine, info, function)
-    arguments: list[Argument] = []
-    skipped = static
-    for p in info.parameters:
-        if p.kind in {"positional", "keyword"}:
-            if not skipped:
-                skipped = True
-                arguments.append(Argument(receiver, None, p.name))
-                continue
-            arguments.append(Argument(annotated(frame, info, p, function), None, p.name))
-        elif p.kind == "star":
-            arguments.append(Argument(of(Stream(UNKNOWN)), None, None, "*"))
+    arguments = unknown_arguments(frame, info, function)
+    if arguments and not arguments[0].star and not _is_static(frame.engine, info, function):
+        arguments[0] = replace(arguments[0], value=receiver)
     call_function(frame, node, function, arguments, mode=Mode.OPEN)
 
 

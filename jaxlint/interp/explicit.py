@@ -1,6 +1,6 @@
 """Explicit transfers, and callbacks through which compiled code calls the host."""
 
-import libcst as cst
+import ast
 
 from jaxlint.interp import devices, effects, uses
 from jaxlint.interp.calls import identify
@@ -64,7 +64,7 @@ def _device_put(call: Call) -> Value:
     return devices.placed(out, where)
 
 
-def upload_result(frame: Frame, node: cst.CSTNode, value: Value, kind: Kind) -> Value:
+def upload_result(frame: Frame, node: ast.AST, value: Value, kind: Kind) -> Value:
     """A tree whose leaves are all on the device now."""
     if value.unknown and not value.objects:
         return fresh_array(frame, node, kind, "device_put returns device arrays")

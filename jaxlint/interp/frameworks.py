@@ -2,6 +2,7 @@
 
 from jaxlint.interp.engine import Argument, Call, handler
 from jaxlint.interp.heap import base_of, moved
+from jaxlint.interp.joining import join
 from jaxlint.interp.library import fresh
 from jaxlint.interp.uploads import any_tracer, upload_sites_eager
 from jaxlint.interp.values import (
@@ -15,7 +16,6 @@ from jaxlint.interp.values import (
     Partial,
     Tuple,
     Value,
-    join,
     of,
     replace,
 )

@@ -1,35 +1,38 @@
 """Generators: what they yield, are sent and return, and what is suspended under a guard."""
 
-import libcst as cst
+import ast
 
 from jaxlint.interp import effects
 from jaxlint.interp.engine import Call, Frame, expression, handler
 from jaxlint.interp.heap import element_of
+from jaxlint.interp.joining import join, join_all
 from jaxlint.interp.states import Activation
-from jaxlint.interp.values import NONE, UNKNOWN, LibraryObject, Place, Stream, Value, join, join_all
+from jaxlint.interp.values import NONE, UNKNOWN, LibraryObject, Place, Stream, Value
 from jaxlint.sites import Operation
 
 
-@expression(cst.Await)
-def _await(frame: Frame, node: cst.CSTNode) -> Value:
-    assert isinstance(node, cst.Await)
-    value = frame.engine.evaluate(frame, node.expression)
+@expression(ast.Await)
+def _await(frame: Frame, node: ast.AST) -> Value:
+    assert isinstance(node, ast.Await)
+    value = frame.engine.evaluate(frame, node.value)
     note_suspension(frame, node)
     return value
 
 
-@expression(cst.Yield)
-def _yield(frame: Frame, node: cst.CSTNode) -> Value:
-    assert isinstance(node, cst.Yield)
-    value = NONE
-    if isinstance(node.value, cst.From):
-        iterable = frame.engine.evaluate(frame, node.value.item)
-        value = element_of(frame.engine.heap, iterable)
-        frame.activation.yielded = join(frame.activation.yielded, value)
-        note_suspension(frame, node)
-        return _returned(frame, iterable)
-    if node.value is not None:
-        value = frame.engine.evaluate(frame, node.value)
+@expression(ast.YieldFrom)
+def _yield_from(frame: Frame, node: ast.AST) -> Value:
+    assert isinstance(node, ast.YieldFrom)
+    iterable = frame.engine.evaluate(frame, node.value)
+    value = element_of(frame.engine.heap, iterable)
+    frame.activation.yielded = join(frame.activation.yielded, value)
+    note_suspension(frame, node)
+    return _returned(frame, iterable)
+
+
+@expression(ast.Yield)
+def _yield(frame: Frame, node: ast.AST) -> Value:
+    assert isinstance(node, ast.Yield)
+    value = NONE if node.value is None else frame.engine.evaluate(frame, node.value)
     frame.activation.yielded = join(frame.activation.yielded, value)
     note_suspension(frame, node)
     sent = frame.engine.heap.field(_mailbox(frame.activation), "sent")
@@ -62,7 +65,7 @@ def _stream_send(call: Call) -> Value:
     return element_of(call.engine.heap, receiver)
 
 
-def note_suspension(frame: Frame, node: cst.CSTNode) -> None:
+def note_suspension(frame: Frame, node: ast.AST) -> None:
     """A yield or await under a guard of this very frame leaves the guard on for others."""
     own = [g for g in frame.guards if g.place.path == frame.module.path and frame.place(node).path == g.place.path]
     if own and frame.info is not None and len(frame.guards) > frame.inherited_guards:

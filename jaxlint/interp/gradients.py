@@ -3,6 +3,7 @@
 from jaxlint.interp.calls import identify
 from jaxlint.interp.engine import Argument, Call, Frame, Mode, handler
 from jaxlint.interp.heap import element_of, moved
+from jaxlint.interp.joining import join_all
 from jaxlint.interp.transforms import (
     is_static,
     make_transformed,
@@ -14,18 +15,7 @@ from jaxlint.interp.transforms import (
     with_origin,
 )
 from jaxlint.interp.uploads import eager_uploads
-from jaxlint.interp.values import (
-    UNKNOWN,
-    Function,
-    Library,
-    Stream,
-    Transformed,
-    Tuple,
-    Value,
-    join_all,
-    of,
-    replace,
-)
+from jaxlint.interp.values import UNKNOWN, Function, Library, Stream, Transformed, Tuple, Value, of, replace
 from jaxlint.kinds import Kind
 
 

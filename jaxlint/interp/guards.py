@@ -1,11 +1,11 @@
 """JAX's own transfer guard in the source: how it is made, held, lifted, and what slips past it."""
 
-import libcst as cst
+import ast
 
 from jaxlint.interp import effects
 from jaxlint.interp.engine import Call, Frame, Guard, Handler, handler
-from jaxlint.interp.program import children, walk
 from jaxlint.interp.states import Abandoned
+from jaxlint.interp.syntax import DEFINITIONS, last_name, walk
 from jaxlint.interp.values import NONE, UNKNOWN, Function, LibraryObject, Value, of
 from jaxlint.sites import Operation
 
@@ -33,7 +33,7 @@ def _transfer_guard(call: Call) -> Value:
     return of(LibraryObject(call.name, (level or UNKNOWN,), frame.place(call.node)))
 
 
-def _check_level(frame: Frame, node: cst.CSTNode, level: Value | None) -> None:
+def _check_level(frame: Frame, node: ast.AST, level: Value | None) -> None:
     if level is not None and level.const:
         text = level.const[0]
         if (isinstance(text, str) and text and text not in LEVELS) or isinstance(text, bool):
@@ -50,7 +50,7 @@ def _guards_in(value: Value) -> list[LibraryObject]:
     return [o for o in value.objects if isinstance(o, LibraryObject) and o.name.startswith(_GUARD)]
 
 
-def entered(frame: Frame, node: cst.CSTNode, value: Value) -> Guard | None:
+def entered(frame: Frame, node: ast.AST, value: Value) -> Guard | None:
     """The guard that a with-item enters, if it is one; notes a second entering of one object and a blind test."""
     for obj in _guards_in(value):
         level = obj.parts[0].const[0] if obj.parts and obj.parts[0].const else None
@@ -71,11 +71,11 @@ def entered(frame: Frame, node: cst.CSTNode, value: Value) -> Guard | None:
     return None
 
 
-def _outlives(frame: Frame, node: cst.CSTNode, maker: Frame) -> bool:
+def _outlives(frame: Frame, node: ast.AST, maker: Frame) -> bool:
     """True of a guard that lies in an attribute or a name of others: each run of this function enters the same."""
     if frame.info is None or maker.activation is frame.activation:
         return False
-    return isinstance(node, cst.Attribute) or (isinstance(node, cst.Name) and node.value not in frame.info.local_names)
+    return isinstance(node, ast.Attribute) or (isinstance(node, ast.Name) and node.id not in frame.info.local_names)
 
 
 def _blind(frame: Frame) -> bool:
@@ -84,16 +84,10 @@ def _blind(frame: Frame) -> bool:
     return named or frame.module.path in frame.engine.pinned_to_cpu
 
 
-def _asks_platform(root: cst.CSTNode) -> bool:
+def _asks_platform(root: ast.AST) -> bool:
     """True if a test looks at the backend by itself, and so knows where it proves nothing."""
-    todo: list[cst.CSTNode] = [root]
-    while todo:
-        node = todo.pop()
-        name = node.attr.value if isinstance(node, cst.Attribute) else ""
-        if name in {"default_backend", "platform", "device_kind", "skipif"}:
-            return True
-        todo.extend(children(node))
-    return False
+    names = {"default_backend", "platform", "device_kind", "skipif"}
+    return any(isinstance(node, ast.Attribute) and node.attr in names for node in walk(root))
 
 
 def entered_by_hand(frame: Frame, obj: LibraryObject) -> None:
@@ -103,32 +97,32 @@ def entered_by_hand(frame: Frame, obj: LibraryObject) -> None:
         made[obj.place] = (*made[obj.place][:2], True)
 
 
-def discarded(frame: Frame, node: cst.CSTNode, value: Value) -> None:
+def discarded(frame: Frame, node: ast.AST, value: Value) -> None:
     """A guard made by an expression statement guards nothing."""
     for obj in _guards_in(value):
         if obj.place == frame.place(node):
             effects.record(frame, node, Operation.GUARD_UNENTERED, obj.name)
 
 
-def assigned(frame: Frame, node: cst.Assign, value: Value) -> None:
+def assigned(frame: Frame, node: ast.Assign, value: Value) -> None:
     """Remember a guard that is kept under a name, to see whether anything enters it."""
     for obj in _guards_in(value):
         if obj.place is not None and obj.place == frame.place(node.value):
             frame.engine.guards_made.setdefault(obj.place, (frame, node.value, False))
 
 
-def suppressing(frame: Frame, node: cst.CSTNode, value: Value) -> Handler | None:
+def suppressing(frame: Frame, node: ast.AST, value: Value) -> Handler | None:
     """The handler that ``contextlib.suppress(Exception)`` is."""
     if (
-        isinstance(node, cst.Call)
+        isinstance(node, ast.Call)
         and any(isinstance(o, LibraryObject) and o.name == "contextlib.suppress" for o in value.objects)
-        and any(_is_broad(arg.value) for arg in node.args)
+        and any(_is_broad(arg) for arg in node.args)
     ):
         return Handler(node, frame.module, frame)
     return None
 
 
-def broad_handlers(frame: Frame, node: cst.Try | cst.TryStar) -> list[Handler]:
+def broad_handlers(frame: Frame, node: ast.Try | ast.TryStar) -> list[Handler]:
     """The clauses of a try that would swallow a guard's error without a word."""
     for clause in node.handlers:
         if clause.type is None or _is_broad(clause.type):
@@ -142,70 +136,55 @@ _TRACER_ERRORS = {
 }  # fmt: skip
 
 
-def expects_tracers(node: cst.Try | cst.TryStar) -> bool:
+def expects_tracers(node: ast.Try | ast.TryStar) -> bool:
     """True of a try that handles what a tracer raises: it asks for the value where there is one."""
     return any(_names(h.type) & _TRACER_ERRORS for h in node.handlers if h.type is not None)
 
 
-def _names(node: cst.BaseExpression) -> set[str]:
-    if isinstance(node, cst.Tuple):
-        return {name for e in node.elements for name in _names(e.value)}
-    return (
-        {node.attr.value} if isinstance(node, cst.Attribute) else {node.value} if isinstance(node, cst.Name) else set()
-    )
+def _names(node: ast.expr) -> set[str]:
+    return {last_name(part) for part in (node.elts if isinstance(node, ast.Tuple) else [node])}
 
 
-def _is_broad(node: cst.BaseExpression) -> bool:
-    if isinstance(node, cst.Tuple):
-        return any(_is_broad(e.value) for e in node.elements)
-    name = node.attr.value if isinstance(node, cst.Attribute) else node.value if isinstance(node, cst.Name) else ""
-    return name in _BROAD
+def _is_broad(node: ast.expr) -> bool:
+    return not _names(node).isdisjoint(_BROAD)
 
 
-def _speaks(clause: cst.CSTNode) -> bool:
+def _speaks(clause: ast.ExceptHandler) -> bool:
     """True if the clause raises again or uses the exception that it caught."""
-    assert isinstance(clause, cst.ExceptHandler | cst.ExceptStarHandler)
-    name = clause.name.name.value if clause.name is not None and isinstance(clause.name.name, cst.Name) else None
-    todo: list[cst.CSTNode] = [clause.body]
-    while todo:
-        node = todo.pop()
-        if isinstance(node, cst.Raise) or (isinstance(node, cst.Name) and node.value == name):
+    for node in walk(clause.body):
+        if isinstance(node, ast.Raise) or (isinstance(node, ast.Name) and node.id == clause.name):
             return True
-        if isinstance(node, cst.Attribute) and node.attr.value in {"exc_info", "exception", "format_exc", "print_exc"}:
+        if isinstance(node, ast.Attribute) and node.attr in {"exc_info", "exception", "format_exc", "print_exc"}:
             return True
-        todo.extend(children(node))
     return False
 
 
-def body_of_guard(frame: Frame, node: cst.With) -> None:
+def body_of_guard(frame: Frame, node: ast.With | ast.AsyncWith) -> None:
     """A guard around definitions alone covers no call."""
-    statements = node.body.body
-    if statements and all(_defines(s) for s in statements):
-        effects.record(frame, node.items[0].item, Operation.GUARD_DEFINITION, None)
+    if all(_defines(statement) for statement in node.body):
+        effects.record(frame, node.items[0].context_expr, Operation.GUARD_DEFINITION, None)
 
 
-def _defines(node: cst.CSTNode) -> bool:
-    if isinstance(node, cst.SimpleStatementLine):
-        return all(isinstance(s, cst.Assign) and _compiles(s.value) for s in node.body)
-    return isinstance(node, cst.FunctionDef | cst.ClassDef)
+def _defines(node: ast.stmt) -> bool:
+    if isinstance(node, ast.Assign):
+        return _compiles(node.value)
+    return isinstance(node, (*DEFINITIONS, ast.ClassDef))
 
 
-def _compiles(node: cst.BaseExpression) -> bool:
+def _compiles(node: ast.expr) -> bool:
     """True of ``jax.jit(f)`` and its like: nothing runs yet."""
-    if not isinstance(node, cst.Call):
+    if not isinstance(node, ast.Call):
         return False
-    func = node.func
-    name = func.attr.value if isinstance(func, cst.Attribute) else func.value if isinstance(func, cst.Name) else ""
-    return name in {"jit", "pmap", "filter_jit", "shard_map", "pjit"}
+    return last_name(node.func) in {"jit", "pmap", "filter_jit", "shard_map", "pjit"}
 
 
-def thread_started(frame: Frame, node: cst.CSTNode) -> None:
+def thread_started(frame: Frame, node: ast.AST) -> None:
     """Work is handed to another thread while a guard is held here."""
     if any(g.level in LEVELS and g.level != "allow" for g in frame.guards):
         effects.record(frame, node, Operation.GUARD_THREAD, None)
 
 
-def environment(frame: Frame, node: cst.CSTNode, base: Value, key: Value) -> None:
+def environment(frame: Frame, node: ast.AST, base: Value, key: Value) -> None:
     """A write to os.environ: direction-specific guard variables have no effect; a platform may be pinned."""
     if not any(isinstance(o, LibraryObject) and o.name == "os.environ" for o in base.objects):
         return
@@ -213,7 +192,7 @@ def environment(frame: Frame, node: cst.CSTNode, base: Value, key: Value) -> Non
         variable(frame, node, key.const[0])
 
 
-def variable(frame: Frame, node: cst.CSTNode, name: str) -> None:
+def variable(frame: Frame, node: ast.AST, name: str) -> None:
     """Note a guard variable that JAX does not heed."""
     if name.startswith(_VARIABLE):
         effects.record(frame, node, Operation.GUARD_VARIABLE, None, detail=name)
@@ -257,14 +236,14 @@ def _decorate_guard(call: Call) -> Value:
     return function
 
 
-def pinning(frame: Frame, node: cst.CSTNode, base: Value, key: Value, value: Value) -> None:
+def pinning(frame: Frame, node: ast.AST, base: Value, key: Value, value: Value) -> None:
     """Remember a file that pins itself to the CPU through the environment."""
     environ = any(isinstance(o, LibraryObject) and o.name == "os.environ" for o in base.objects)
     if environ and key.const and key.const[0] in _PLATFORM_VARIABLES:
         _platform(frame, node, value)
 
 
-def _platform(frame: Frame, node: cst.CSTNode, value: Value) -> None:
+def _platform(frame: Frame, node: ast.AST, value: Value) -> None:
     """The file asks for a platform: for the CPU whatever happens, or by what is asked last for another."""
     pinned = frame.engine.pinned_to_cpu
     if value.const != ("cpu",):
@@ -274,9 +253,8 @@ def _platform(frame: Frame, node: cst.CSTNode, value: Value) -> None:
         pinned[frame.module.path] = Abandoned(frame.module, node, "the file", reason)
 
 
-def _in_any_case(frame: Frame, node: cst.CSTNode) -> bool:
+def _in_any_case(frame: Frame, node: ast.AST) -> bool:
     """True of what stands in no branch of its function or module."""
-    suite = frame.module.tree if frame.info is None else frame.info.body
-    body = suite.body if isinstance(suite, cst.Module | cst.BaseSuite) else ()
-    lines = (line for line in body if isinstance(line, cst.SimpleStatementLine | cst.BaseSmallStatement))
-    return any(each is node for line in lines for each in walk(line))
+    body = frame.module.tree.body if frame.info is None else frame.info.body
+    simple = [statement for statement in body if not hasattr(statement, "body")]
+    return any(each is node for each in walk(simple))

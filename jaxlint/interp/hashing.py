@@ -14,9 +14,9 @@ T = TypeVar("T", bound="Hashed")
 class Hashed:
     """A base with room for what is computed once. `holding` are the fields in which other values may lie."""
 
-    __slots__ = ("_depth", "_hash", "_order")
+    __slots__ = ("_extent", "_hash", "_order")
     holding: ClassVar[tuple[str, ...]] = ()
-    _depth: int
+    _extent: tuple[int, int]
     _hash: int
     _order: str
 

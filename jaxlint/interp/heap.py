@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from jaxlint.interp.budget import Budget
 from jaxlint.interp.cells import Cell, Fields, Reads, Tree
+from jaxlint.interp.joining import join, join_all
 from jaxlint.interp.values import (
     NOTHING,
     NULL,
@@ -19,8 +20,6 @@ from jaxlint.interp.values import (
     Stream,
     Tuple,
     Value,
-    join,
-    join_all,
     replace,
 )
 from jaxlint.interp.widening import widen

@@ -1,6 +1,6 @@
 """Import statements: the names that they bind."""
 
-import libcst as cst
+import ast
 
 from jaxlint.interp.engine import Engine, Frame, statement
 from jaxlint.interp.modules import NAMESPACE, absolute, import_from, import_module, star_names
@@ -12,13 +12,13 @@ from jaxlint.interp.values import (
 )
 
 
-@statement(cst.Import)
-def _import(frame: Frame, node: cst.CSTNode) -> None:
-    assert isinstance(node, cst.Import)
+@statement(ast.Import)
+def _import(frame: Frame, node: ast.AST) -> None:
+    assert isinstance(node, ast.Import)
     for alias in node.names:
-        name = _dotted(alias.name)
-        if alias.asname is not None and isinstance(alias.asname.name, cst.Name):
-            assign_name(frame, alias.asname.name.value, import_module(frame, name))
+        name = alias.name
+        if alias.asname is not None:
+            assign_name(frame, alias.asname, import_module(frame, name))
             continue
         top = name.partition(".")[0]
         value = import_module(frame, top)
@@ -31,25 +31,16 @@ def _import(frame: Frame, node: cst.CSTNode) -> None:
         assign_name(frame, top, value)
 
 
-def _dotted(node: cst.BaseExpression) -> str:
-    if isinstance(node, cst.Attribute):
-        return f"{_dotted(node.value)}.{node.attr.value}"
-    return node.value if isinstance(node, cst.Name) else ""
-
-
-@statement(cst.ImportFrom)
-def _import_from(frame: Frame, node: cst.CSTNode) -> None:
-    assert isinstance(node, cst.ImportFrom)
-    module = absolute(frame.module, len(node.relative), _dotted(node.module) if node.module else "")
-    if isinstance(node.names, cst.ImportStar):
-        _import_star(frame, module)
-        return
+@statement(ast.ImportFrom)
+def _import_from(frame: Frame, node: ast.AST) -> None:
+    assert isinstance(node, ast.ImportFrom)
+    module = absolute(frame.module, node.level, node.module or "")
     for alias in node.names:
-        name = _dotted(alias.name)
-        value = import_from(frame, module, name) if module else import_module(frame, name)
-        target = alias.asname.name if alias.asname is not None else alias.name
-        if isinstance(target, cst.Name):
-            assign_name(frame, target.value, value)
+        if alias.name == "*":
+            _import_star(frame, module)
+            return
+        value = import_from(frame, module, alias.name) if module else import_module(frame, alias.name)
+        assign_name(frame, alias.asname or alias.name, value)
 
 
 def _import_star(frame: Frame, module: str) -> None:

@@ -1,11 +1,12 @@
 """Iteration: what each turn of a loop yields, and whether the loop makes its body hot."""
 
-import libcst as cst
+import ast
 
 from jaxlint.interp.engine import Argument, Frame
 from jaxlint.interp.heap import ANY, KEYS, base_of, element_of
 from jaxlint.interp.heat import Pace
-from jaxlint.interp.program import children
+from jaxlint.interp.joining import join
+from jaxlint.interp.syntax import FUNCTIONS, LOOPS, children
 from jaxlint.interp.values import (
     PYTHON,
     UNKNOWN,
@@ -17,7 +18,6 @@ from jaxlint.interp.values import (
     Token,
     Tuple,
     Value,
-    join,
     of,
 )
 
@@ -25,7 +25,7 @@ FEW = 8
 """A loop over at most so many items written out in the source is no hot loop."""
 
 
-def iterated(frame: Frame, node: cst.CSTNode, iterable: Value, token: Token) -> Value:
+def iterated(frame: Frame, node: ast.AST, iterable: Value, token: Token) -> Value:
     """What one turn over `iterable` yields; instances are asked through __iter__ and __next__."""
     engine = frame.engine
     instances = [o for o in iterable.objects if _asks(frame, o)]
@@ -46,7 +46,7 @@ def _asks(frame: Frame, obj: Object) -> bool:
     return isinstance(below, Instance)
 
 
-def _from_instance(frame: Frame, node: cst.CSTNode, value: Value, token: Token) -> Value:
+def _from_instance(frame: Frame, node: ast.AST, value: Value, token: Token) -> Value:
     engine = frame.engine
     step = engine.attribute(frame, node, value, "__next__")
     if step.objects:
@@ -63,8 +63,8 @@ def _from_instance(frame: Frame, node: cst.CSTNode, value: Value, token: Token) 
     return UNKNOWN
 
 
-def loop_pace(frame: Frame, node: cst.CSTNode, iterable: Value) -> Pace:
-    """LOOPED, unless the code is traced (its loops are unrolled), a model is made or the items stand in the source and are few."""
+def loop_pace(frame: Frame, node: ast.AST, iterable: Value) -> Pace:
+    """LOOPED, unless the loop is unrolled (in a trace, or where a model is made) or has few items, in the source."""
     if frame.unrolls or _has_few(frame, node, iterable):
         return Pace.ONCE
     return of_items(frame) if _is_of_items(node, iterable) else Pace.LOOPED
@@ -75,11 +75,11 @@ def of_items(frame: Frame) -> Pace:
     return Pace.LOOPED_GATED if frame.pace in {Pace.GATED, Pace.LOOPED_GATED} else Pace.LOOPED
 
 
-def _is_of_items(node: cst.CSTNode, iterable: Value) -> bool:
-    if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.func.attr.value in _VIEWS:
-        return not node.args
-    if isinstance(node, cst.Call) and isinstance(node.func, cst.Name) and node.func.value in _PAIRING and node.args:
-        return _is_of_items(node.args[0].value, UNKNOWN)
+def _is_of_items(node: ast.AST, iterable: Value) -> bool:
+    if _is_view(node):
+        return True
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _PAIRING and node.args:
+        return _is_of_items(node.args[0], UNKNOWN)
     return bool(iterable.objects) and all(isinstance(base_of(o), Mapping) for o in iterable.objects)
 
 
@@ -88,28 +88,38 @@ _PAIRING = {"enumerate", "list", "reversed", "sorted", "tuple", "zip"}
 _VIEWS = {"items", "keys", "values"}
 
 
-def _has_few(frame: Frame, node: cst.CSTNode, iterable: Value) -> bool:
-    if isinstance(node, cst.Tuple | cst.List | cst.Set):
-        return len(node.elements) <= FEW and not any(isinstance(e, cst.StarredElement) for e in node.elements)
-    if isinstance(node, cst.Name | cst.Attribute):
+def _is_view(node: ast.AST) -> bool:
+    """True of ``d.items()`` and its like."""
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in _VIEWS
+        and not (node.args or node.keywords)
+    )
+
+
+def _has_few(frame: Frame, node: ast.AST, iterable: Value) -> bool:
+    if isinstance(node, ast.Tuple | ast.List | ast.Set):
+        return len(node.elts) <= FEW and not any(isinstance(e, ast.Starred) for e in node.elts)
+    if isinstance(node, ast.Name | ast.Attribute):
         return _is_few(frame, iterable, node)
-    if not isinstance(node, cst.Call):
+    if not isinstance(node, ast.Call):
         return False
-    if isinstance(node.func, cst.Name) and node.func.value in _PAIRING:
-        parts = [a.value for a in node.args if not a.star and a.keyword is None]
+    if isinstance(node.func, ast.Name) and node.func.id in _PAIRING:
+        parts = [a for a in node.args if not isinstance(a, ast.Starred)]
         return any(_has_few(frame, part, _plain_value(frame, part)) for part in parts)
-    if isinstance(node.func, cst.Attribute) and node.func.attr.value in _VIEWS and not node.args:
+    if isinstance(node.func, ast.Attribute) and _is_view(node):
         held = node.func.value
         return _has_few(frame, held, _plain_value(frame, held))
     return False
 
 
-def _plain_value(frame: Frame, node: cst.BaseExpression) -> Value:
+def _plain_value(frame: Frame, node: ast.expr) -> Value:
     """The value of a name or an attribute; what is more has been evaluated once and is not asked again."""
-    return frame.engine.evaluate(frame, node) if isinstance(node, cst.Name | cst.Attribute) else UNKNOWN
+    return frame.engine.evaluate(frame, node) if isinstance(node, ast.Name | ast.Attribute) else UNKNOWN
 
 
-def _is_few(frame: Frame, iterable: Value, node: cst.BaseExpression | None = None) -> bool:
+def _is_few(frame: Frame, iterable: Value, node: ast.expr | None = None) -> bool:
     """True of tuples of few literals, and of lists and dicts displayed here, or in the module, that little is added to.
 
     What a caller gives is not known by its length: other callers give more.
@@ -134,47 +144,48 @@ def _is_few(frame: Frame, iterable: Value, node: cst.BaseExpression | None = Non
     return True
 
 
-def _is_of_module(frame: Frame, node: cst.BaseExpression | None) -> bool:
+def _is_of_module(frame: Frame, node: ast.expr | None) -> bool:
     """True of a name that the module binds, not the function."""
-    return isinstance(node, cst.Name) and frame.info is not None and node.value not in frame.info.local_names
+    return isinstance(node, ast.Name) and frame.info is not None and node.id not in frame.info.local_names
 
 
 _LOOKS = {"enumerate", "len", "list", "max", "min", "print", "range", "reversed", "sorted", "sum", "tuple", "zip"}
 """Functions that add nothing to what they are given."""
 
 
-def _appended(frame: Frame, node: cst.BaseExpression | None) -> int | None:
+def _appended(frame: Frame, node: ast.expr | None) -> int | None:
     """How often something is appended to the list under a name; None where other things happen to it, or in a loop."""
-    if not isinstance(node, cst.Name) or (frame.info is not None and node.value not in frame.info.local_names):
+    if not isinstance(node, ast.Name) or (frame.info is not None and node.id not in frame.info.local_names):
         return None
     count = 0
-    todo: list[tuple[cst.CSTNode, bool]] = [(frame.module.tree if frame.info is None else frame.info.node.body, False)]
+    around = frame.module.tree.body if frame.info is None else frame.info.body
+    todo: list[tuple[ast.AST, bool]] = [(part, False) for part in around]
     while todo:
         part, repeated = todo.pop()
         match part:
-            case cst.Call(func=cst.Attribute(value=cst.Name(value=node.value), attr=method)):
-                if method.value != "append" or repeated:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=node.id), attr=method)):
+                if method != "append" or repeated:
                     return None
                 count += 1
-            case cst.AugAssign(target=cst.Name(value=node.value)):
+            case ast.AugAssign(target=ast.Name(id=node.id)):
                 return None
-            case cst.Call(func=func) if any(
-                isinstance(a.value, cst.Name) and a.value.value == node.value for a in part.args
-            ):
-                if not isinstance(func, cst.Name) or func.value not in _LOOKS:
+            case ast.Call(func=func) if _is_given(part, node.id):
+                if not isinstance(func, ast.Name) or func.id not in _LOOKS:
                     return None
-        again = repeated or isinstance(part, cst.For | cst.While | cst.FunctionDef | cst.Lambda)
+        again = repeated or isinstance(part, (*LOOPS, *FUNCTIONS))
         todo.extend((child, again) for child in children(part))
     return count
 
 
-def has_few_turns(node: cst.BaseExpression) -> bool:
+def _is_given(call: ast.Call, name: str) -> bool:
+    """True if a call is given what is under a name, as it is or unpacked."""
+    given = (a.value if isinstance(a, ast.Starred | ast.keyword) else a for a in (*call.args, *call.keywords))
+    return any(isinstance(a, ast.Name) and a.id == name for a in given)
+
+
+def has_few_turns(node: ast.expr) -> bool:
     """True of ``range(5)``: a grid of plots, say, and no work that goes on and on."""
-    return (
-        isinstance(node, cst.Call)
-        and isinstance(node.func, cst.Name)
-        and node.func.value == "range"
-        and len(node.args) == 1
-        and isinstance(number := node.args[0].value, cst.Integer)
-        and int(number.value, 0) <= FEW
-    )
+    match node:
+        case ast.Call(func=ast.Name(id="range"), args=[ast.Constant(value=int(number))], keywords=[]):
+            return number <= FEW
+    return False

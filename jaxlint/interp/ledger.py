@@ -5,10 +5,9 @@ source of its own, since the run of a function may stand for many calls: what it
 uses are handed on in the end.
 """
 
+import ast
 from dataclasses import dataclass, field
 from enum import IntEnum
-
-import libcst as cst
 
 from jaxlint.interp.values import Place, Source
 
@@ -64,7 +63,7 @@ class Used:
 
     use: Use
     path: str
-    node: cst.CSTNode
+    node: ast.AST
     what: str
     number: int
 

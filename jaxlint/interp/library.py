@@ -1,8 +1,7 @@
 """Calls of library callables: the models applied. What a model's words mean is said in models/README.md."""
 
+import ast
 import functools
-
-import libcst as cst
 
 from jaxlint.interp import devices, effects, uses
 from jaxlint.interp.engine import Argument, Arguments, Call, Frame
@@ -30,9 +29,7 @@ from jaxlint.kinds import ARRAY, Kind
 from jaxlint.sites import Operation
 
 
-def call_library(
-    frame: Frame, node: cst.CSTNode, name: str, arguments: Arguments, receiver: Value | None = None
-) -> Value:
+def call_library(frame: Frame, node: ast.AST, name: str, arguments: Arguments, receiver: Value | None = None) -> Value:
     """Call a library callable by its canonical name: note its sites, return what its model says that it returns."""
     models = frame.engine.models
     name = models.canonical(name)
@@ -66,10 +63,10 @@ def chosen(call: Call, positions: Positions, everything: bool) -> list[Argument]
     return out
 
 
-def _receiver_node(node: cst.CSTNode) -> cst.CSTNode | None:
-    if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
+def _receiver_node(node: ast.AST) -> ast.AST | None:
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         return node.func.value
-    return node.value if isinstance(node, cst.Attribute) else None
+    return node.value if isinstance(node, ast.Attribute) else None
 
 
 def display(name: str) -> str:
@@ -167,7 +164,7 @@ def fresh(call: Call, kind: Kind, message: str | None = None) -> Value:
     return fresh_array(call.frame, call.node, kind, message or f"{display(call.name)} returns a device array")
 
 
-def fresh_array(frame: Frame, node: cst.CSTNode, kind: Kind, message: str, *, guess: bool = False) -> Value:
+def fresh_array(frame: Frame, node: ast.AST, kind: Kind, message: str, *, guess: bool = False) -> Value:
     """A new array made at a node: an array made there before (in an earlier turn) is another one."""
     place = frame.place(node)
     token = (place, frame.activation.number)

@@ -1,6 +1,6 @@
 """Loops: their turns run until nothing new is seen."""
 
-import libcst as cst
+import ast
 
 from jaxlint.interp.assignment import assign
 from jaxlint.interp.effects import is_fetched
@@ -10,11 +10,12 @@ from jaxlint.interp.generators import note_suspension
 from jaxlint.interp.heap import base_of
 from jaxlint.interp.heat import Pace, cooler
 from jaxlint.interp.iteration import has_few_turns, iterated, loop_pace
+from jaxlint.interp.joining import join
 from jaxlint.interp.narrowing import narrow
-from jaxlint.interp.program import bind, children
 from jaxlint.interp.scopes import assign_name
 from jaxlint.interp.states import RawSite, State
-from jaxlint.interp.values import PYTHON, UNKNOWN, Mapping, Moved, Token, Tuple, Value, join, replace
+from jaxlint.interp.syntax import For, Loop, bind, walk
+from jaxlint.interp.values import PYTHON, UNKNOWN, Mapping, Moved, Token, Tuple, Value, replace
 from jaxlint.interp.widening import widen, without_constant
 from jaxlint.kinds import ARRAY, Kind
 from jaxlint.sites import Operation
@@ -113,7 +114,7 @@ class Turn:
 
 
 class _ForTurn(Turn):
-    def __init__(self, node: cst.For, element: Value, pace: Pace) -> None:
+    def __init__(self, node: For, element: Value, pace: Pace) -> None:
         self.node, self.element, self.pace = node, element, pace
 
     def __call__(self, frame: Frame) -> None:
@@ -141,7 +142,7 @@ def _new(frame: Frame, value: Value, token: Token, depth: int = 3) -> Value:
 
 
 class _WhileTurn(Turn):
-    def __init__(self, node: cst.While, pace: Pace) -> None:
+    def __init__(self, node: ast.While, pace: Pace) -> None:
         self.node, self.pace = node, pace
 
     def __call__(self, frame: Frame) -> None:
@@ -152,11 +153,11 @@ class _WhileTurn(Turn):
             execute(frame, self.node.body)
 
 
-@statement(cst.For)
-def _for(frame: Frame, node: cst.CSTNode) -> None:
-    assert isinstance(node, cst.For)
+@statement(ast.For, ast.AsyncFor)
+def _for(frame: Frame, node: ast.AST) -> None:
+    assert isinstance(node, ast.For | ast.AsyncFor)
     iterable = frame.engine.evaluate(frame, node.iter)
-    if node.asynchronous is not None:
+    if isinstance(node, ast.AsyncFor):
         note_suspension(frame, node.iter)
     token = (frame.place(node), frame.activation.number)
     element = without_constant(iterated(frame, node.iter, iterable, token))
@@ -180,15 +181,19 @@ def _for(frame: Frame, node: cst.CSTNode) -> None:
     _replace_rekeyed(frame, node)
     frame.rekeyed = rekeyed
     frame.loop_names, frame.loop_bound = saved, bound
-    if node.orelse is not None and frame.state.alive:
-        execute(frame, node.orelse.body)
+    if frame.state.alive:
+        execute(frame, node.orelse)
 
 
-def _replace_rekeyed(frame: Frame, node: cst.For) -> None:
+def _replace_rekeyed(frame: Frame, node: For) -> None:
     """After ``for k in m: m[k] = ...`` every value of m is what the loop stored."""
     for name, value in frame.rekeyed.items():
         held = frame.state.names.get(name)
-        if held is None or not _mentions(node.iter, name) or len(value.kind) != 1:
+        if (
+            held is None
+            or not any(isinstance(n, ast.Name) and n.id == name for n in walk(node.iter))
+            or len(value.kind) != 1
+        ):
             continue
         objects = frozenset(
             Moved(base_of(o), value.kind) if isinstance(base_of(o), Mapping) else o for o in held.objects
@@ -197,50 +202,33 @@ def _replace_rekeyed(frame: Frame, node: cst.For) -> None:
         assign_name(frame, name, replace(held, kind=kind, objects=objects, tokens=frozenset()))
 
 
-def _mentions(root: cst.CSTNode, name: str) -> bool:
-    todo = [root]
-    while todo:
-        node = todo.pop()
-        if isinstance(node, cst.Name) and node.value == name:
-            return True
-        todo.extend(children(node))
-    return False
-
-
-@statement(cst.While)
-def _while(frame: Frame, node: cst.CSTNode) -> None:
-    assert isinstance(node, cst.While)
+@statement(ast.While)
+def _while(frame: Frame, node: ast.AST) -> None:
+    assert isinstance(node, ast.While)
     bound = frame.loop_bound
     frame.loop_bound = bound | _bound_in(frame, node)
     saved, frame.loop_names = frame.loop_names, frame.loop_names | _counters(node)
     _loop(frame, _WhileTurn(node, _marked(frame, node, Pace.ONCE if frame.unrolls else Pace.LOOPED)))
     frame.loop_names, frame.loop_bound = saved, bound
-    if isinstance(node.test, cst.Name) and node.test.value == "True" and not frame.state.alive:
-        frame.state.alive = False
-    if node.orelse is not None and frame.state.alive:
-        execute(frame, node.orelse.body)
+    if frame.state.alive:
+        execute(frame, node.orelse)
 
 
-def _counters(node: cst.For | cst.While) -> set[str]:
+def _counters(node: Loop) -> set[str]:
     """The names that a loop counts up itself, at each of its turns: ``n += 1``."""
     found: set[str] = set()
-    for line in node.body.body:
-        for statement_ in line.body if isinstance(line, cst.SimpleStatementLine) else ():
-            if (
-                isinstance(statement_, cst.AugAssign)
-                and isinstance(statement_.operator, cst.AddAssign)
-                and isinstance(statement_.target, cst.Name)
-                and isinstance(statement_.value, cst.Integer)
-            ):
-                found.add(statement_.target.value)
+    for part in node.body:
+        match part:
+            case ast.AugAssign(target=ast.Name(id=name), op=ast.Add(), value=ast.Constant(value=int())):
+                found.add(name)
     return found
 
 
-def _bound_in(frame: Frame, node: cst.For | cst.While) -> frozenset[str]:
+def _bound_in(frame: Frame, node: Loop) -> frozenset[str]:
     return frame.module.bound_in(node)
 
 
-def _marked(frame: Frame, node: cst.CSTNode, pace: Pace) -> Pace:
+def _marked(frame: Frame, node: ast.AST, pace: Pace) -> Pace:
     mark = frame.module.mark_of(node)
     if mark == "cold":
         return Pace.ONCE

@@ -1,47 +1,43 @@
 """Names that a function uses as dicts: what has ``items()`` is no array, however much it looks like a tree of them."""
 
+import ast
 from collections.abc import Iterator
-
-import libcst as cst
 
 from jaxlint.interp.engine import Frame
 from jaxlint.interp.guessing import guess
-from jaxlint.interp.program import path_of, walk
+from jaxlint.interp.syntax import path_of, walk
 from jaxlint.interp.values import Value
 
 _METHODS = {"get", "items", "keys", "popitem", "setdefault", "update", "values"}
 """Methods of dicts that arrays do not have."""
 
 
-def doubted_array(frame: Frame, node: cst.CSTNode, value: Value) -> Value:
+def doubted_array(frame: Frame, node: ast.AST, value: Value) -> Value:
     """The value of a name, as a guess where it is used as a dict elsewhere in the function."""
-    path = path_of(node) if isinstance(node, cst.Name | cst.Attribute) else None
+    path = path_of(node) if isinstance(node, ast.Name | ast.Attribute) else None
     if path is None or path not in _used_as_dicts(frame):
         return value
     return guess(value, frame.origin(node, "an array or a dict of arrays"))
 
 
 def _used_as_dicts(frame: Frame) -> frozenset[str]:
-    root: cst.CSTNode = frame.module.tree if frame.info is None else frame.info.node
+    root: ast.AST = frame.module.tree if frame.info is None else frame.info.node
     known = frame.engine.used_as_dicts.get(id(root))
     if known is None:
         known = frame.engine.used_as_dicts[id(root)] = frozenset(_dicts_in(root))
     return known
 
 
-def _dicts_in(root: cst.CSTNode) -> Iterator[str]:
+def _dicts_in(root: ast.AST) -> Iterator[str]:
     """The names with methods of dicts, and those looked into for what they are then indexed by: ``k in x``, ``x[k]``."""
     asked, indexed = set[tuple[str | None, str]](), set[tuple[str | None, str]]()
     for node in walk(root):
         match node:
-            case cst.Call(func=cst.Attribute(value=held, attr=cst.Name(value=method))) if method in _METHODS:
+            case ast.Call(func=ast.Attribute(value=held, attr=method)) if method in _METHODS:
                 if (path := path_of(held)) is not None:
                     yield path
-            case cst.Comparison(
-                left=cst.Name(value=key),
-                comparisons=[cst.ComparisonTarget(operator=cst.In() | cst.NotIn(), comparator=held)],
-            ):
+            case ast.Compare(left=ast.Name(id=key), ops=[ast.In() | ast.NotIn()], comparators=[held]):
                 asked.add((path_of(held), key))
-            case cst.Subscript(value=held, slice=[cst.SubscriptElement(slice=cst.Index(value=cst.Name(value=key)))]):
+            case ast.Subscript(value=held, slice=ast.Name(id=key)):
                 indexed.add((path_of(held), key))
     yield from (path for path, _ in asked & indexed if path is not None)

@@ -1,12 +1,12 @@
 """What a passed or failed test says about the names in it: ``x is None``, ``isinstance(x, jax.Array)``, ``x``."""
 
-import libcst as cst
+import ast
 
 from jaxlint.interp import predicates
 from jaxlint.interp.classes import mro
 from jaxlint.interp.engine import Frame
 from jaxlint.interp.heap import base_of
-from jaxlint.interp.program import path_of
+from jaxlint.interp.syntax import is_none, path_of
 from jaxlint.interp.values import (
     NONE,
     NULL,
@@ -25,26 +25,26 @@ from jaxlint.interp.values import (
 from jaxlint.kinds import HOST, Kind
 
 
-def narrow(frame: Frame, test: cst.BaseExpression, *, positive: bool) -> None:
+def narrow(frame: Frame, test: ast.expr, *, positive: bool) -> None:
     """Sharpen the state by a test that came out true (`positive`) or false."""
-    if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
-        narrow(frame, test.expression, positive=not positive)
-    elif isinstance(test, cst.BooleanOperation):
-        if isinstance(test.operator, cst.And) is positive:
-            narrow(frame, test.left, positive=positive)
-            narrow(frame, test.right, positive=positive)
-    elif isinstance(test, cst.Comparison) and len(test.comparisons) == 1:
-        target = test.comparisons[0]
-        if isinstance(target.operator, cst.Is | cst.IsNot) and _is_none(target.comparator):
-            _set_none(frame, test.left, is_none=isinstance(target.operator, cst.Is) is positive)
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        narrow(frame, test.operand, positive=not positive)
+    elif isinstance(test, ast.BoolOp):
+        if isinstance(test.op, ast.And) is positive:
+            for operand in test.values:
+                narrow(frame, operand, positive=positive)
+    elif isinstance(test, ast.Compare) and len(test.ops) == 1:
+        operator = test.ops[0]
+        if isinstance(operator, ast.Is | ast.IsNot) and is_none(test.comparators[0]):
+            _set_none(frame, test.left, is_none=isinstance(operator, ast.Is) is positive)
         elif (asked := predicates.of_type(test)) is not None and asked.negated is not positive:
             _set_type(frame, asked)
-    elif isinstance(test, cst.Name | cst.Attribute):
+    elif isinstance(test, ast.Name | ast.Attribute):
         if positive:
             _set_none(frame, test, is_none=False)
-    elif isinstance(test, cst.NamedExpr):
+    elif isinstance(test, ast.NamedExpr):
         narrow(frame, test.target, positive=positive)
-    elif isinstance(test, cst.Call):
+    elif isinstance(test, ast.Call):
         _isinstance(frame, test, positive=positive)
         elements = predicates.of_elements(test)
         if elements is not None and not positive:
@@ -62,7 +62,7 @@ def _set_type(frame: Frame, asked: predicates.OfType) -> None:
         frame.state.names[key] = replace(value, kind=value.kind & kinds, objects=frozenset(), unknown=False)
 
 
-def is_of_type(frame: Frame, test: cst.Comparison) -> bool | None:
+def is_of_type(frame: Frame, test: ast.Compare) -> bool | None:
     """The answer of a test of a type, where the places of a value decide it."""
     asked = predicates.of_type(test)
     kinds = None if asked is None else _exact_places(frame, asked.wanted)
@@ -72,7 +72,7 @@ def is_of_type(frame: Frame, test: cst.Comparison) -> bool | None:
     return asked.negated if value.kind and not value.kind & kinds and not value.unknown and not value.objects else None
 
 
-def _exact_places(frame: Frame, node: cst.BaseExpression) -> Kind | None:
+def _exact_places(frame: Frame, node: ast.expr) -> Kind | None:
     """Where values of exactly this type live."""
     kinds = _places(frame, frame.engine.evaluate(frame, node))
     return Kind.PYTHON if kinds == HOST else kinds
@@ -120,28 +120,24 @@ def _by_function(frame: Frame, inner: predicates.Opened, *, positive: bool) -> N
             _put(frame, node, value)
 
 
-def _put(frame: Frame, node: cst.BaseExpression, value: Value) -> None:
+def _put(frame: Frame, node: ast.expr, value: Value) -> None:
     """A narrower value for an argument: a name, or a tuple of names."""
-    if isinstance(node, cst.Tuple):
+    if isinstance(node, ast.Tuple):
         items = frame.engine.unpack_star(value) or ()
-        for element, item in zip(node.elements, items, strict=False):
-            _put(frame, element.value, item)
-    elif isinstance(node, cst.Name) and node.value in frame.state.names:
-        frame.state.names[node.value] = value
+        for element, item in zip(node.elts, items, strict=False):
+            _put(frame, element, item)
+    elif isinstance(node, ast.Name) and node.id in frame.state.names:
+        frame.state.names[node.id] = value
 
 
-def _is_none(node: cst.BaseExpression) -> bool:
-    return isinstance(node, cst.Name) and node.value == "None"
-
-
-def _value(frame: Frame, node: cst.BaseExpression, key: str) -> Value | None:
+def _value(frame: Frame, node: ast.expr, key: str) -> Value | None:
     known = frame.state.names.get(key)
-    if known is None and isinstance(node, cst.Attribute):
+    if known is None and isinstance(node, ast.Attribute):
         return frame.engine.evaluate(frame, node)
     return known
 
 
-def _set_none(frame: Frame, node: cst.BaseExpression, *, is_none: bool) -> None:
+def _set_none(frame: Frame, node: ast.expr, *, is_none: bool) -> None:
     key = path_of(node)
     value = None if key is None else _value(frame, node, key)
     if key is None or value is None:
@@ -164,17 +160,17 @@ _CLASSES: dict[str, Kind] = {
 }
 
 
-def _isinstance(frame: Frame, call: cst.Call, *, positive: bool) -> None:
-    if not (isinstance(call.func, cst.Name) and call.func.value in {"isinstance", "hasattr"} and len(call.args) == 2):
+def _isinstance(frame: Frame, call: ast.Call, *, positive: bool) -> None:
+    if not (isinstance(call.func, ast.Name) and call.func.id in {"isinstance", "hasattr"} and len(call.args) == 2):
         return
-    wanted = frame.engine.evaluate(frame, call.args[1].value)
-    if call.func.value == "isinstance":
-        narrow_to(frame, call.args[0].value, wanted, positive=positive)
+    wanted = frame.engine.evaluate(frame, call.args[1])
+    if call.func.id == "isinstance":
+        narrow_to(frame, call.args[0], wanted, positive=positive)
     elif wanted.const and isinstance(wanted.const[0], str):
-        _narrow_by_attribute(frame, call.args[0].value, wanted.const[0], positive=positive)
+        _narrow_by_attribute(frame, call.args[0], wanted.const[0], positive=positive)
 
 
-def narrow_to(frame: Frame, node: cst.BaseExpression, wanted: Value, *, positive: bool) -> None:
+def narrow_to(frame: Frame, node: ast.expr, wanted: Value, *, positive: bool) -> None:
     """Sharpen what a name may be by its being an instance of a class, or not."""
     key = path_of(node)
     value = None if key is None else _value(frame, node, key)
@@ -194,7 +190,7 @@ def narrow_to(frame: Frame, node: cst.BaseExpression, wanted: Value, *, positive
         frame.state.names[key] = replace(value, kind=value.kind & ~kinds)
 
 
-def _narrow_by_attribute(frame: Frame, node: cst.BaseExpression, name: str, *, positive: bool) -> None:
+def _narrow_by_attribute(frame: Frame, node: ast.expr, name: str, *, positive: bool) -> None:
     key = path_of(node)
     value = None if key is None else _value(frame, node, key)
     if key is None or value is None:

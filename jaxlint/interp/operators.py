@@ -1,12 +1,13 @@
 """Operators: arithmetic, comparison, truth and what they read and upload."""
 
-import libcst as cst
+import ast
 
 from jaxlint.interp import devices, effects, uses
 from jaxlint.interp.engine import Argument, Frame, expression
-from jaxlint.interp.gates import gate_of
+from jaxlint.interp.gates import gate_of, gate_of_all
 from jaxlint.interp.heap import ANY, base_of, element_of, field_names, is_container
 from jaxlint.interp.heat import Gate, Pace
+from jaxlint.interp.joining import join
 from jaxlint.interp.library import fresh_array
 from jaxlint.interp.mappings import doubted_array
 from jaxlint.interp.narrowing import is_of_type, narrow
@@ -28,16 +29,12 @@ from jaxlint.interp.values import (
     Tuple,
     Value,
     constant,
-    join,
     of,
     replace,
     without_none,
 )
 from jaxlint.kinds import ARRAY, Kind
 from jaxlint.sites import Confidence, Operation
-
-_BOOLEAN_RESULT = (cst.BitAnd, cst.BitOr, cst.BitXor)
-
 
 _PRECEDENCE = (Kind.TRACER, Kind.DEVICE, Kind.NUMPY, Kind.PYTHON)
 
@@ -58,7 +55,7 @@ def combined(a: Kind, b: Kind) -> Kind:
 
 
 def arithmetic(
-    frame: Frame, node: cst.CSTNode, left: Value, right: Value, nodes: tuple[cst.CSTNode, cst.CSTNode], sign: str
+    frame: Frame, node: ast.AST, left: Value, right: Value, nodes: tuple[ast.AST, ast.AST], sign: str
 ) -> Value:
     """The value of a binary operation on arrays and scalars; notes uploads of NumPy data and of scalars."""
     left, right = without_none(left), without_none(right)
@@ -89,7 +86,7 @@ def arithmetic(
     return replace(out, boolean=boolean, unknown=unknown and not firm, placement=placement)
 
 
-def _mixed(frame: Frame, node: cst.CSTNode, left: Value, right: Value, nodes: tuple[cst.CSTNode, cst.CSTNode]) -> None:
+def _mixed(frame: Frame, node: ast.AST, left: Value, right: Value, nodes: tuple[ast.AST, ast.AST]) -> None:
     if frame.staged or (not frame.concrete and (left.kind | right.kind) & Kind.TRACER):
         return
     for host, device, at in ((left, right, nodes[0]), (right, left, nodes[1])):
@@ -102,31 +99,31 @@ def _mixed(frame: Frame, node: cst.CSTNode, left: Value, right: Value, nodes: tu
             effects.record(frame, node, Operation.SCALAR_OPERAND, None, ((host, at),))
 
 
-@expression(cst.BinaryOperation)
-def _binary(frame: Frame, node: cst.CSTNode) -> Value:
-    assert isinstance(node, cst.BinaryOperation)
+@expression(ast.BinOp)
+def _binary(frame: Frame, node: ast.AST) -> Value:
+    assert isinstance(node, ast.BinOp)
     left = frame.engine.evaluate(frame, node.left)
     right = frame.engine.evaluate(frame, node.right)
-    return binary(frame, node, left, right, node.operator, (node.left, node.right))
+    return binary(frame, node, left, right, node.op, (node.left, node.right))
 
 
 def binary(
     frame: Frame,
-    node: cst.CSTNode,
+    node: ast.AST,
     left: Value,
     right: Value,
-    operator: cst.CSTNode,
-    nodes: tuple[cst.CSTNode, cst.CSTNode],
+    operator: ast.operator,
+    nodes: tuple[ast.AST, ast.AST],
 ) -> Value:
     """A binary operation of any operator, strings, lists and tuples included."""
-    name = type(operator).__name__.removesuffix("Assign")
+    name = type(operator).__name__
     own = _by_method(frame, node, name, left, right, nodes)
     if own is not None:
         return own
-    if name == "Modulo" and left.const and isinstance(left.const[0], str):
+    if name == "Mod" and left.const and isinstance(left.const[0], str):
         effects.reading(frame, node, Operation.FORMAT, "%", [(right, nodes[1])], deep=True)
         return constant("")
-    if name == "Multiply":
+    if name == "Mult":
         for text, number, at in ((left, right, nodes[1]), (right, left, nodes[0])):
             if (text.const and isinstance(text.const[0], str)) or (is_container(text) and not text.kind):
                 effects.reading(frame, node, Operation.INDEX, "repetition", [(number, at)])
@@ -149,15 +146,14 @@ def binary(
 
 
 _METHODS = {
-    "Add": "add", "Subtract": "sub", "Multiply": "mul", "Divide": "truediv", "FloorDivide": "floordiv", "Modulo": "mod",
-    "Power": "pow", "MatrixMultiply": "matmul", "BitAnd": "and", "BitOr": "or", "BitXor": "xor", "LeftShift": "lshift",
-    "RightShift": "rshift", "Equal": "eq", "NotEqual": "ne", "LessThan": "lt", "LessThanEqual": "le",
-    "GreaterThan": "gt", "GreaterThanEqual": "ge",
+    "Add": "add", "Sub": "sub", "Mult": "mul", "Div": "truediv", "FloorDiv": "floordiv", "Mod": "mod", "Pow": "pow",
+    "MatMult": "matmul", "BitAnd": "and", "BitOr": "or", "BitXor": "xor", "LShift": "lshift", "RShift": "rshift",
+    "Eq": "eq", "NotEq": "ne", "Lt": "lt", "LtE": "le", "Gt": "gt", "GtE": "ge",
 }  # fmt: skip
 
 
 def _by_method(
-    frame: Frame, node: cst.CSTNode, name: str, left: Value, right: Value, nodes: tuple[cst.CSTNode, cst.CSTNode]
+    frame: Frame, node: ast.AST, name: str, left: Value, right: Value, nodes: tuple[ast.AST, ast.AST]
 ) -> Value | None:
     """An operation on instances of the project's classes, by their own methods; None where they have none."""
     word = _METHODS.get(name)
@@ -175,8 +171,8 @@ def _by_method(
 
 
 _SIGNS = {
-    "Add": "+", "Subtract": "-", "Multiply": "*", "Divide": "/", "FloorDivide": "//", "Modulo": "%", "Power": "**",
-    "MatrixMultiply": "@", "BitAnd": "&", "BitOr": "|", "BitXor": "^", "LeftShift": "<<", "RightShift": ">>",
+    "Add": "+", "Sub": "-", "Mult": "*", "Div": "/", "FloorDiv": "//", "Mod": "%", "Pow": "**", "MatMult": "@",
+    "BitAnd": "&", "BitOr": "|", "BitXor": "^", "LShift": "<<", "RShift": ">>",
 }  # fmt: skip
 
 
@@ -187,14 +183,14 @@ def _fold(name: str, a: object, b: object) -> Value | None:
         match name:
             case "Add":
                 return constant(a + b)
-            case "Subtract":
+            case "Sub":
                 return constant(a - b)
-            case "Multiply":
+            case "Mult":
                 return constant(a * b)
     return None
 
 
-def _concatenated(frame: Frame, node: cst.CSTNode, left: Value, right: Value) -> Value | None:
+def _concatenated(frame: Frame, node: ast.AST, left: Value, right: Value) -> Value | None:
     a, b = next(iter(left.objects)), next(iter(right.objects))
     if isinstance(a, Tuple) and isinstance(b, Tuple) and len(left.objects) == len(right.objects) == 1:
         return of(Tuple(a.items + b.items)) if len(a.items) + len(b.items) <= 16 else None
@@ -206,14 +202,14 @@ def _concatenated(frame: Frame, node: cst.CSTNode, left: Value, right: Value) ->
     return None
 
 
-@expression(cst.UnaryOperation)
-def _unary(frame: Frame, node: cst.CSTNode) -> Value:
-    assert isinstance(node, cst.UnaryOperation)
-    value = frame.engine.evaluate(frame, node.expression)
-    if isinstance(node.operator, cst.Not):
-        truth = frame.engine.truth(frame, node.expression, value)
+@expression(ast.UnaryOp)
+def _unary(frame: Frame, node: ast.AST) -> Value:
+    assert isinstance(node, ast.UnaryOp)
+    value = frame.engine.evaluate(frame, node.operand)
+    if isinstance(node.op, ast.Not):
+        truth = frame.engine.truth(frame, node.operand, value)
         return PYTHON if truth is None else constant(not truth)
-    if isinstance(node.operator, cst.Minus) and value.const and type(value.const[0]) in (int, float):
+    if isinstance(node.op, ast.USub) and value.const and type(value.const[0]) in (int, float):
         number = value.const[0]
         return constant(-number) if isinstance(number, int | float) else PYTHON
     if value.kind & ARRAY:
@@ -222,77 +218,78 @@ def _unary(frame: Frame, node: cst.CSTNode) -> Value:
     return replace(value, const=(), tokens=frozenset())
 
 
-@expression(cst.BooleanOperation)
-def _boolean(frame: Frame, node: cst.CSTNode) -> Value:
-    assert isinstance(node, cst.BooleanOperation)
+@expression(ast.BoolOp)
+def _boolean(frame: Frame, node: ast.AST) -> Value:
+    assert isinstance(node, ast.BoolOp)
     engine = frame.engine
-    left = engine.evaluate(frame, node.left)
-    truth = engine.truth(frame, node.left, left)
-    is_and = isinstance(node.operator, cst.And)
-    if truth is not None and truth != is_and:
-        return left
-    after_left = frame.state.copy()
-    narrow(frame, node.left, positive=is_and)
-    gate = Gate.NONE if frame.staged else gate_of(frame, node.left)
-    with frame.at_pace(Pace.GATED if gate is (Gate.PASSED if is_and else Gate.FAILED) else Pace.ONCE):
-        right = engine.evaluate(frame, node.right)
-    frame.state.merge(after_left)
-    frame.rights[id(node)] = right
-    if truth is not None:
-        return right
-    return join(left if is_and else without_none(left), right)
+    is_and = isinstance(node.op, ast.And)
+    left = last = engine.evaluate(frame, node.values[0])
+    for n, operand in enumerate(node.values[1:], 1):
+        truth = engine.truth(frame, node.values[n - 1], left, last)
+        if truth is not None and truth != is_and:
+            return left
+        after_left = frame.state.copy()
+        for before in node.values[:n]:
+            narrow(frame, before, positive=is_and)
+        gate = Gate.NONE if frame.staged else gate_of_all(frame, node.op, node.values[:n])
+        with frame.at_pace(Pace.GATED if gate is (Gate.PASSED if is_and else Gate.FAILED) else Pace.ONCE):
+            last = engine.evaluate(frame, operand)
+        frame.state.merge(after_left)
+        left = last if truth is not None else join(left if is_and else without_none(left), last)
+    frame.rights[id(node)] = last
+    return left
 
 
-@expression(cst.Comparison)
-def _comparison(frame: Frame, node: cst.CSTNode) -> Value:
-    assert isinstance(node, cst.Comparison)
+@expression(ast.Compare)
+def _comparison(frame: Frame, node: ast.AST) -> Value:
+    assert isinstance(node, ast.Compare)
     engine = frame.engine
     answer = is_of_type(frame, node)
     if answer is not None:
         return constant(answer)
     left, left_node = engine.evaluate(frame, node.left), node.left
-    chained = len(node.comparisons) > 1
+    chained = len(node.ops) > 1
     out = NOTHING
-    for n, target in enumerate(node.comparisons):
-        right = engine.evaluate(frame, target.comparator)
-        value = _compare(frame, node, target.operator, left, right, (left_node, target.comparator))
-        if not isinstance(target.operator, cst.Is | cst.IsNot | cst.In | cst.NotIn):
+    for n, (operator, right_node) in enumerate(zip(node.ops, node.comparators, strict=True)):
+        right = engine.evaluate(frame, right_node)
+        value = _compare(frame, node, operator, left, right, (left_node, right_node))
+        if not isinstance(operator, ast.Is | ast.IsNot | ast.In | ast.NotIn):
             value = uses.operated(frame, node, left, right, value, compared=True)
-        if chained and n < len(node.comparisons) - 1:
+        if chained and n < len(node.ops) - 1:
             effects.reading(frame, node, Operation.REDUCE, "chained comparison", [(value, node)])
             value = replace(value, const=())
         out = value if not chained else join(out, value)
-        left, left_node = right, target.comparator
+        left, left_node = right, right_node
     return out
 
 
 def _compare(
     frame: Frame,
-    node: cst.CSTNode,
-    operator: cst.BaseCompOp,
+    node: ast.AST,
+    operator: ast.cmpop,
     left: Value,
     right: Value,
-    nodes: tuple[cst.BaseExpression, cst.BaseExpression],
+    nodes: tuple[ast.expr, ast.expr],
 ) -> Value:
-    if isinstance(operator, cst.Is | cst.IsNot):
-        return _identity(left, right, isinstance(operator, cst.IsNot))
-    if isinstance(operator, cst.In | cst.NotIn):
+    if isinstance(operator, ast.Is | ast.IsNot):
+        return _identity(left, right, isinstance(operator, ast.IsNot))
+    if isinstance(operator, ast.In | ast.NotIn):
         answer = _is_member(frame, left, right)
         if answer is not None:
-            return constant(answer is isinstance(operator, cst.In))
+            return constant(answer is isinstance(operator, ast.In))
         return _membership(frame, node, left, doubted_array(frame, nodes[1], right), nodes)
     own = _by_method(frame, node, type(operator).__name__, left, right, nodes)
     if own is not None:
         return own
-    if left.const and right.const and isinstance(operator, cst.Equal | cst.NotEqual):
+    if left.const and right.const and isinstance(operator, ast.Eq | ast.NotEq):
         a, b = left.const[0], right.const[0]
         if isinstance(a, str | int | bool | None) and isinstance(b, str | int | bool | None) and a != "" and b != "":
-            return constant((a == b) is isinstance(operator, cst.Equal))
+            return constant((a == b) is isinstance(operator, ast.Eq))
     if any(v.const and isinstance(v.const[0], str) for v in (left, right)):
         return PYTHON
     if left.const and right.const and isinstance(left.const[0], int) and isinstance(right.const[0], int):
         return PYTHON
-    if isinstance(operator, cst.Equal | cst.NotEqual) and (_is_no_operand(left) or _is_no_operand(right)):
+    if isinstance(operator, ast.Eq | ast.NotEq) and (_is_no_operand(left) or _is_no_operand(right)):
         return PYTHON  # an array leaves the comparison to the other side, and that one compares identities
     if (left.objects or right.objects) and not (left.kind | right.kind) & ARRAY:
         if left.unknown or right.unknown:
@@ -336,12 +333,10 @@ def _is_text(value: Value) -> bool:
     return bool(value.const) and isinstance(value.const[0], str) and value.const[0] != ""
 
 
-def _membership(
-    frame: Frame, node: cst.CSTNode, left: Value, right: Value, nodes: tuple[cst.BaseExpression, cst.BaseExpression]
-) -> Value:
+def _membership(frame: Frame, node: ast.AST, left: Value, right: Value, nodes: tuple[ast.expr, ast.expr]) -> Value:
     if (left.const and isinstance(left.const[0], str)) or left.none_only:
         return PYTHON  # a key of a mapping, or a part of a string; None equals nothing but itself, whatever is asked
-    operands: list[tuple[Value, cst.CSTNode | None]] = []
+    operands: list[tuple[Value, ast.AST | None]] = []
     for obj in right.objects:
         if isinstance(base_of(obj), Instance):
             method = frame.engine.attribute(frame, node, of(obj), "__contains__")
@@ -359,9 +354,9 @@ def _membership(
     return PYTHON
 
 
-@expression(cst.IfExp)
-def _conditional(frame: Frame, node: cst.CSTNode) -> Value:
-    assert isinstance(node, cst.IfExp)
+@expression(ast.IfExp)
+def _conditional(frame: Frame, node: ast.AST) -> Value:
+    assert isinstance(node, ast.IfExp)
     engine = frame.engine
     test = engine.evaluate(frame, node.test)
     truth = engine.truth(frame, node.test, test)

@@ -1,29 +1,23 @@
 """Match: which case a subject takes, and what its pattern binds."""
 
-import libcst as cst
+import ast
 
 from jaxlint.interp import effects
 from jaxlint.interp.classes import all_fields
 from jaxlint.interp.engine import Frame, statement
 from jaxlint.interp.flow import execute, truth
 from jaxlint.interp.heap import base_of, element_of, read
+from jaxlint.interp.joining import join
 from jaxlint.interp.narrowing import is_instance, narrow_to
 from jaxlint.interp.scopes import assign_name
-from jaxlint.interp.values import (
-    NOTHING,
-    NULL,
-    UNKNOWN,
-    Instance,
-    Value,
-    join,
-)
+from jaxlint.interp.values import NOTHING, NULL, UNKNOWN, Instance, Value
 from jaxlint.kinds import ARRAY
 from jaxlint.sites import Operation
 
 
-@statement(cst.Match)
-def _match(frame: Frame, node: cst.CSTNode) -> None:
-    assert isinstance(node, cst.Match)
+@statement(ast.Match)
+def _match(frame: Frame, node: ast.AST) -> None:
+    assert isinstance(node, ast.Match)
     subject = frame.engine.evaluate(frame, node.subject)
     before = frame.state
     after = before.copy()
@@ -47,58 +41,57 @@ def _match(frame: Frame, node: cst.CSTNode) -> None:
     frame.state = after
 
 
-def _fits(frame: Frame, pattern: cst.MatchPattern, node: cst.BaseExpression, subject: Value) -> bool | None:
+def _fits(frame: Frame, pattern: ast.pattern, node: ast.expr, subject: Value) -> bool | None:
     """Whether a subject takes a case, where the places of its value tell; its name is sharpened to what fits."""
     match pattern:
-        case cst.MatchAs(pattern=None):
+        case ast.MatchAs(pattern=None):
             return True
-        case cst.MatchAs(pattern=cst.MatchPattern() as inner):
+        case ast.MatchAs(pattern=ast.pattern() as inner):
             return _fits(frame, inner, node, subject)
-        case cst.MatchSingleton(value=cst.Name("None")):
+        case ast.MatchSingleton(value=None):
             if subject.none_only:
                 return True
             return None if NULL in subject.objects or subject.unknown else False
-        case cst.MatchClass():
+        case ast.MatchClass():
             wanted = frame.engine.evaluate(frame, pattern.cls)
             answer = is_instance(frame, subject, wanted)
             narrow_to(frame, node, wanted, positive=True)
-            return None if answer and (pattern.patterns or pattern.kwds) else answer
+            return None if answer and (pattern.patterns or pattern.kwd_attrs) else answer
         case _:
             return None
 
 
-def _bind_pattern(frame: Frame, pattern: cst.MatchPattern, subject: Value) -> None:
+def _bind_pattern(frame: Frame, pattern: ast.pattern, subject: Value) -> None:
     heap = frame.engine.heap
-    if isinstance(pattern, cst.MatchAs):
+    if isinstance(pattern, ast.MatchAs):
         if pattern.pattern is not None:
             _bind_pattern(frame, pattern.pattern, subject)
         if pattern.name is not None:
-            assign_name(frame, pattern.name.value, subject)
-    elif isinstance(pattern, cst.MatchValue):
+            assign_name(frame, pattern.name, subject)
+    elif isinstance(pattern, ast.MatchValue):
         value = frame.engine.evaluate(frame, pattern.value)
         if (subject.kind | value.kind) & ARRAY:
             effects.reading(frame, pattern.value, Operation.TRUTH, None, [(subject, pattern.value)])
-    elif isinstance(pattern, cst.MatchOr):
+    elif isinstance(pattern, ast.MatchOr):
         for one in pattern.patterns:
-            _bind_pattern(frame, one.pattern, subject)
-    elif isinstance(pattern, cst.MatchList | cst.MatchTuple):
+            _bind_pattern(frame, one, subject)
+    elif isinstance(pattern, ast.MatchStar):
+        if pattern.name is not None:
+            assign_name(frame, pattern.name, subject)
+    elif isinstance(pattern, ast.MatchSequence):
         items = frame.engine.unpack_star(subject)
         for n, element in enumerate(pattern.patterns):
-            if isinstance(element, cst.MatchSequenceElement):
-                part = items[n] if items is not None and n < len(items) else element_of(heap, subject)
-                _bind_pattern(frame, element.value, part)
-            elif isinstance(element, cst.MatchStar) and element.name is not None:
-                assign_name(frame, element.name.value, subject)
-    elif isinstance(pattern, cst.MatchMapping):
-        for entry in pattern.elements:
-            key = frame.engine.evaluate(frame, entry.key)
-            _bind_pattern(frame, entry.pattern, frame.engine.subscript(frame, entry.key, subject, key, entry.key))
-    elif isinstance(pattern, cst.MatchClass):
+            part = items[n] if items is not None and n < len(items) else element_of(heap, subject)
+            _bind_pattern(frame, element, subject if isinstance(element, ast.MatchStar) else part)
+    elif isinstance(pattern, ast.MatchMapping):
+        for at, inner in zip(pattern.keys, pattern.patterns, strict=True):
+            key = frame.engine.evaluate(frame, at)
+            _bind_pattern(frame, inner, frame.engine.subscript(frame, at, subject, key, at))
+    elif isinstance(pattern, ast.MatchClass):
         for n, positional in enumerate(pattern.patterns):
-            _bind_pattern(frame, positional.value, _nth_field(frame, subject, n))
-        for keyword in pattern.kwds:
-            part = frame.engine.attribute(frame, keyword.pattern, subject, keyword.key.value)
-            _bind_pattern(frame, keyword.pattern, part)
+            _bind_pattern(frame, positional, _nth_field(frame, subject, n))
+        for name, inner in zip(pattern.kwd_attrs, pattern.kwd_patterns, strict=True):
+            _bind_pattern(frame, inner, frame.engine.attribute(frame, inner, subject, name))
 
 
 def _nth_field(frame: Frame, subject: Value, n: int) -> Value:

@@ -3,12 +3,12 @@
 This module takes such tests apart; `narrowing` says what follows when they hold.
 """
 
+import ast
 from dataclasses import dataclass
 
-import libcst as cst
-
 from jaxlint.interp.engine import Frame
-from jaxlint.interp.program import path_of, walk
+from jaxlint.interp.syntax import Function as Syntax
+from jaxlint.interp.syntax import only_argument, path_of, text_in, walk
 from jaxlint.interp.values import Function
 
 
@@ -21,15 +21,15 @@ class Opened:
     """
 
     frame: Frame
-    test: cst.BaseExpression
-    given: tuple[tuple[str, cst.BaseExpression], ...]
+    test: ast.expr
+    given: tuple[tuple[str, ast.expr], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class OfElements:
     """``any(isinstance(x, C) for x in leaves(tree))``: the class that is asked for, and the names asked about."""
 
-    wanted: cst.BaseExpression
+    wanted: ast.expr
     names: tuple[str, ...]
 
 
@@ -37,14 +37,18 @@ class OfElements:
 class OfType:
     """``type(x) == C``, `negated` where it is ``!=`` or ``is not``."""
 
-    subject: cst.BaseExpression
-    wanted: cst.BaseExpression
+    subject: ast.expr
+    wanted: ast.expr
     negated: bool
 
 
-def opened(frame: Frame, call: cst.Call) -> Opened | None:
+def opened(frame: Frame, call: ast.Call) -> Opened | None:
     """The test that a called function returns; None where it does anything else."""
-    if not isinstance(call.func, cst.Name | cst.Attribute) or any(a.star for a in call.args):
+    if (
+        not isinstance(call.func, ast.Name | ast.Attribute)
+        or any(isinstance(a, ast.Starred) for a in call.args)
+        or any(k.arg is None for k in call.keywords)
+    ):
         return None
     key = path_of(call.func)
     if key is None or frame.depth > MAX_OPENED:
@@ -56,11 +60,7 @@ def opened(frame: Frame, call: cst.Call) -> Opened | None:
     if info is None or test is None:
         return None
     names = [p.name for p in info.parameters if p.kind in {"positional", "keyword"}]
-    given = tuple(
-        (a.keyword.value if a.keyword is not None else names[n], a.value)
-        for n, a in enumerate(call.args)
-        if a.keyword is not None or n < len(names)
-    )
+    given = (*zip(names, call.args, strict=False), *((k.arg, k.value) for k in call.keywords if k.arg is not None))
     inner = Frame(
         engine=engine,
         activation=frame.activation,
@@ -78,52 +78,44 @@ MAX_OPENED = 30
 """So many calls deep a test is still looked into, so that one that asks itself ends."""
 
 
-def _returned(node: cst.FunctionDef | cst.Lambda) -> cst.BaseExpression | None:
+def _returned(node: Syntax) -> ast.expr | None:
     """The test that is all of a function, but for a text that says what it is for."""
-    if isinstance(node, cst.Lambda):
-        return node.body if isinstance(node.body, cst.Call | cst.Comparison) else None
-    lines = node.body.body
-    if not 1 <= len(lines) <= 2 or not isinstance(lines[-1], cst.SimpleStatementLine):
+    if isinstance(node, ast.Lambda):
+        return node.body if isinstance(node.body, ast.Call | ast.Compare) else None
+    last = node.body[-1]
+    if len(node.body) > 2 or (len(node.body) == 2 and not _is_text(node.body[0])) or not isinstance(last, ast.Return):
         return None
-    last = lines[-1].body[0]
-    if len(lines) == 2 and not _is_text(lines[0]):
-        return None
-    if not isinstance(last, cst.Return):
-        return None
-    kinds = cst.Call | cst.Comparison | cst.BooleanOperation | cst.UnaryOperation
+    kinds = ast.Call | ast.Compare | ast.BoolOp | ast.UnaryOp
     return last.value if isinstance(last.value, kinds) else None
 
 
-def _is_text(line: cst.CSTNode) -> bool:
-    if not isinstance(line, cst.SimpleStatementLine) or not isinstance(line.body[0], cst.Expr):
-        return False
-    return isinstance(line.body[0].value, cst.SimpleString | cst.ConcatenatedString)
+def _is_text(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and text_in(node.value) is not None
 
 
-def of_elements(call: cst.Call) -> OfElements | None:
+def of_elements(call: ast.Call) -> OfElements | None:
     """The test of the elements of something that a call of ``any`` is, else None."""
-    if not (isinstance(call.func, cst.Name) and call.func.value == "any" and len(call.args) == 1):
+    made = only_argument(call) if isinstance(call.func, ast.Name) and call.func.id == "any" else None
+    if not isinstance(made, ast.GeneratorExp | ast.ListComp) or len(made.generators) > 1:
         return None
-    made = call.args[0].value
-    if not isinstance(made, cst.GeneratorExp | cst.ListComp) or made.for_in.inner_for_in is not None:
-        return None
-    asked, target = made.elt, made.for_in.target
-    if not (isinstance(asked, cst.Call) and isinstance(asked.func, cst.Name) and asked.func.value == "isinstance"):
-        return None
-    subject = asked.args[0].value if len(asked.args) == 2 else None
-    if not (isinstance(subject, cst.Name) and isinstance(target, cst.Name) and subject.value == target.value):
-        return None
-    names = tuple({n.value: None for n in walk(made.for_in.iter) if isinstance(n, cst.Name)})
-    return OfElements(asked.args[1].value, names)
+    match made.elt, made.generators[0].target:
+        case (
+            ast.Call(func=ast.Name(id="isinstance"), args=[ast.Name(id=subject), wanted], keywords=[]),
+            ast.Name(id=target),
+        ) if subject == target:
+            names = {n.id: None for n in walk(made.generators[0].iter) if isinstance(n, ast.Name)}
+            return OfElements(wanted, tuple(names))
+    return None
 
 
-def of_type(test: cst.Comparison) -> OfType | None:
+def of_type(test: ast.Compare) -> OfType | None:
     """The test of a type that a comparison is, else None."""
-    operator, left = test.comparisons[0].operator, test.left
-    if len(test.comparisons) > 1 or not isinstance(operator, cst.Equal | cst.NotEqual | cst.Is | cst.IsNot):
+    operator, left = test.ops[0], test.left
+    if len(test.ops) > 1 or not isinstance(operator, ast.Eq | ast.NotEq | ast.Is | ast.IsNot):
         return None
-    if not (isinstance(left, cst.Call) and isinstance(left.func, cst.Name) and left.func.value == "type"):
+    if not (isinstance(left, ast.Call) and isinstance(left.func, ast.Name) and left.func.id == "type"):
         return None
-    if len(left.args) != 1 or left.args[0].star:
+    subject = only_argument(left)
+    if subject is None:
         return None
-    return OfType(left.args[0].value, test.comparisons[0].comparator, isinstance(operator, cst.NotEqual | cst.IsNot))
+    return OfType(subject, test.comparators[0], isinstance(operator, ast.NotEq | ast.IsNot))

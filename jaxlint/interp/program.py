@@ -1,68 +1,16 @@
 """The program under analysis: modules, function definitions and what one look at their syntax tells.
 
-Knows libcst's tree; knows nothing of values. A syntax node is named by its `Place` everywhere else.
+Knows Python's tree; knows nothing of values. A syntax node is named by its `Place` everywhere else.
 """
 
-import dataclasses
-import functools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import ast
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-import libcst as cst
-
+from jaxlint.interp.syntax import DEFINITIONS, FUNCTIONS, LOOPS, Function, Suite, children, last_name, walk
 from jaxlint.interp.values import Place
-from jaxlint.source.positions import spans_of
-
-_SKIPPED = {
-    "whitespace", "lpar", "rpar", "comma", "leading_lines", "semicolon", "header", "footer", "equal", "colon", "dot",
-    "lbracket", "rbracket", "lbrace", "rbrace", "lines_after_decorators", "trailing_whitespace", "at", "asynchronous",
-    "encoding", "default_indent", "default_newline", "has_trailing_newline", "indent", "operator", "star", "raw_value",
-}  # fmt: skip
-
-
-@functools.cache
-def _child_fields(cls: type) -> tuple[str, ...]:
-    return tuple(f.name for f in dataclasses.fields(cls) if f.name not in _SKIPPED and "whitespace" not in f.name)
-
-
-_IS_NODE: dict[type, bool] = {}
-
-
-def _is_node(kind: type) -> bool:
-    known = _IS_NODE.get(kind)
-    if known is None:
-        known = _IS_NODE[kind] = issubclass(kind, cst.CSTNode)
-    return known
-
-
-def children(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
-    """The syntax below a node that can matter to a meaning: no whitespace, brackets or commas.
-
-    Types are compared and not asked by isinstance: libcst's nodes are abstract base classes, where that is slow.
-    """
-    for name in _child_fields(type(node)):
-        value = getattr(node, name)
-        kind = type(value)
-        if kind is list or kind is tuple:
-            for item in value:
-                if _is_node(type(item)):
-                    yield item
-        elif _is_node(kind):
-            yield value
-
-
-def walk(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
-    """A node and all that can matter below it."""
-    yield node
-    for child in children(node):
-        yield from walk(child)
-
-
-def path_of(node: cst.CSTNode) -> str | None:
-    """The dotted name under which a state may know a value: a name, or an attribute of one."""
-    if isinstance(node, cst.Attribute) and isinstance(node.value, cst.Name):
-        return f"{node.value.value}.{node.attr.value}"
-    return node.value if isinstance(node, cst.Name) else None
+from jaxlint.source.positions import Places
+from jaxlint.source.text import SourceText
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +19,8 @@ class Parameter:
 
     name: str
     kind: str
-    default: cst.BaseExpression | None
-    annotation: cst.BaseExpression | None
+    default: ast.expr | None
+    annotation: ast.expr | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,7 +28,7 @@ class FunctionInfo:
     """A function definition or lambda, as one look at its syntax tells."""
 
     place: Place
-    node: cst.FunctionDef | cst.Lambda
+    node: Function
     module: "Module"
     name: str
     parameters: tuple[Parameter, ...]
@@ -90,23 +38,25 @@ class FunctionInfo:
     captured: frozenset[str]  # names that inner functions, classes and lambdas use
     is_generator: bool
     is_async: bool
-    returns: cst.BaseExpression | None
+    returns: ast.expr | None
     enclosing_class: Place | None
     heat: str | None = None  # "hot" or "cold" where a comment says so
 
     @property
-    def body(self) -> cst.BaseSuite | cst.BaseExpression:
-        """What runs when the function is called."""
-        return self.node.body
+    def body(self) -> Suite:
+        """What runs when the function is called; a lambda's expression stands by itself."""
+        return [] if isinstance(self.node, ast.Lambda) else self.node.body
 
 
 class Module:
     """A parsed module. `path` is as displayed; `name` is its dotted name; `requested` where the user asked for it."""
 
     def __init__(self, source: "SourceFile", name: str, *, is_package: bool, requested: bool) -> None:
-        self.path, self.name, self.tree, self.lines = source.path, name, source.tree, source.lines
+        self.path, self.name, self.tree = source.path, name, source.tree
+        self.lines = len(source.source.line_starts)
+        self.places = Places(source.source, source.tree)
         self.is_package, self.requested, self.marks = is_package, requested, source.marks
-        self.nodes: list[cst.CSTNode] = []
+        self.nodes: list[ast.AST] = []
         self._numbers: dict[int, int] = {}
         self._functions: dict[int, FunctionInfo] = {}
         self._bound: dict[int, frozenset[str]] = {}
@@ -118,7 +68,7 @@ class Module:
         _scan(self.tree, names, inner=True)
         self.rebound = frozenset(names.rebound)  # names that functions assign, by global
 
-    def place(self, node: cst.CSTNode) -> Place:
+    def place(self, node: ast.AST) -> Place:
         """The name of a node; the same node has the same name."""
         number = self._numbers.get(id(node))
         if number is None:
@@ -126,7 +76,7 @@ class Module:
             self.nodes.append(node)
         return Place(self.path, number)
 
-    def function(self, node: cst.FunctionDef | cst.Lambda, enclosing_class: Place | None) -> FunctionInfo:
+    def function(self, node: Function, enclosing_class: Place | None) -> FunctionInfo:
         """What is known of a function definition of this module."""
         info = self._functions.get(id(node))
         if info is None:
@@ -139,75 +89,57 @@ class Module:
         """The last names of all that the module calls: a rough call graph, to begin with what nobody calls."""
         if self._called is None:
             found: set[str] = set()
-            stack: list[cst.CSTNode] = [self.tree]
+            stack: list[ast.AST] = [self.tree]
             while stack:
                 node = stack.pop()
-                if type(node) is cst.Call:
-                    func = node.func
-                    if isinstance(func, cst.Attribute):
-                        found.add(func.attr.value)
-                    elif isinstance(func, cst.Name):
-                        found.add(func.value)
+                if isinstance(node, ast.Call):
+                    found.add(last_name(node.func))
                 stack.extend(children(node))
             self._called = frozenset(found)
         return self._called
 
-    def bound_in(self, node: cst.CSTNode) -> frozenset[str]:
+    def bound_in(self, node: ast.AST) -> frozenset[str]:
         """The names that a loop binds, in its target or body."""
         known = self._bound.get(id(node))
         if known is None:
             names = _Names()
             _scan(node, names, inner=False)
-            if isinstance(node, cst.For):
-                bind(node.target, names.bound)
             known = self._bound[id(node)] = frozenset(names.bound)
         return known
 
-    def mark_of(self, node: cst.CSTNode) -> str | None:
+    def mark_of(self, node: ast.AST) -> str | None:
         """ "hot" or "cold" where a heat comment stands on the line of a loop or definition."""
         return self._marked.get(id(node)) if self.marks else None
 
-    def text_of(self, node: cst.CSTNode, limit: int = 60) -> str:
+    def text_of(self, node: ast.AST, limit: int = 60) -> str:
         """The source text of a node on one line, shortened."""
         text = self._texts.get(id(node))
         if text is None:
             try:
-                text = " ".join(self.tree.code_for_node(node).split())
-            except (RecursionError, AttributeError):
+                text = " ".join(self.places.text(node).split())
+            except ValueError:
                 return "..."
             self._texts[id(node)] = text
         return text if len(text) <= limit else text[: limit - 3] + "..."
 
 
-def _marked_nodes(tree: cst.Module, marks: Mapping[int, str]) -> dict[int, str]:
-    """The loops and definitions on marked lines. Positions are worked out only for modules that hold a mark."""
-    found: list[cst.CSTNode] = []
-    stack: list[cst.CSTNode] = [tree]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, cst.FunctionDef | cst.For | cst.While):
-            found.append(node)
-        stack.extend(children(node))
-    spans = spans_of(tree, found)
-    return {id(n): marks[place[0]] for n, place in spans.items() if place[0] in marks}
+def _marked_nodes(tree: ast.Module, marks: Mapping[int, str]) -> dict[int, str]:
+    """The loops and definitions on marked lines."""
+    found = (n for n in walk(tree) if isinstance(n, (*DEFINITIONS, *LOOPS)))
+    return {id(n): marks[n.lineno] for n in found if n.lineno in marks}
 
 
-def _parameters(node: cst.FunctionDef | cst.Lambda) -> tuple[Parameter, ...]:
-    out: list[Parameter] = []
-
-    def add(param: cst.Param, kind: str) -> None:
-        annotation = param.annotation.annotation if param.annotation else None
-        out.append(Parameter(param.name.value, kind, param.default, annotation))
-
-    params = node.params
-    for p in (*params.posonly_params, *params.params):
-        add(p, "positional")
-    if isinstance(params.star_arg, cst.Param):
-        add(params.star_arg, "star")
-    for p in params.kwonly_params:
-        add(p, "keyword")
-    if params.star_kwarg is not None:
-        add(params.star_kwarg, "double-star")
+def _parameters(node: Function) -> tuple[Parameter, ...]:
+    given = node.args
+    positional = (*given.posonlyargs, *given.args)
+    defaults: list[ast.expr | None] = [*([None] * (len(positional) - len(given.defaults))), *given.defaults]
+    out = [Parameter(p.arg, "positional", d, p.annotation) for p, d in zip(positional, defaults, strict=True)]
+    if given.vararg is not None:
+        out.append(Parameter(given.vararg.arg, "star", None, given.vararg.annotation))
+    for p, default in zip(given.kwonlyargs, given.kw_defaults, strict=True):
+        out.append(Parameter(p.arg, "keyword", default, p.annotation))
+    if given.kwarg is not None:
+        out.append(Parameter(given.kwarg.arg, "double-star", None, given.kwarg.annotation))
     return tuple(out)
 
 
@@ -220,109 +152,89 @@ class _Names:
     yields: bool = False
 
 
-def _function_info(module: Module, node: cst.FunctionDef | cst.Lambda, enclosing_class: Place | None) -> FunctionInfo:
+def _function_info(module: Module, node: Function, enclosing_class: Place | None) -> FunctionInfo:
     params = _parameters(node)
     names = _Names(bound={p.name for p in params})
-    _scan(node.body, names, inner=False)
+    for part in [node.body] if isinstance(node, ast.Lambda) else node.body:
+        _scan(part, names, inner=False)
     return FunctionInfo(
         place=module.place(node),
         node=node,
         module=module,
-        name=node.name.value if isinstance(node, cst.FunctionDef) else "<lambda>",
+        name="<lambda>" if isinstance(node, ast.Lambda) else node.name,
         parameters=params,
         local_names=frozenset(names.bound - names.outer),
         outer_names=frozenset(names.outer),
         rebound=frozenset(names.rebound),
         captured=frozenset(names.inner & names.bound),
         is_generator=names.yields,
-        is_async=isinstance(node, cst.FunctionDef) and node.asynchronous is not None,
-        returns=node.returns.annotation if isinstance(node, cst.FunctionDef) and node.returns else None,
+        is_async=isinstance(node, ast.AsyncFunctionDef),
+        returns=None if isinstance(node, ast.Lambda) else node.returns,
         enclosing_class=enclosing_class,
         heat=None,
     )
 
 
-_TARGETED = {cst.AssignTarget, cst.AnnAssign, cst.AugAssign, cst.NamedExpr, cst.For, cst.CompFor}
-
-
-def _scan(root: cst.CSTNode, names: _Names, *, inner: bool) -> None:
-    stack: list[tuple[cst.CSTNode, bool]] = [(root, inner)]
+def _scan(root: ast.AST, names: _Names, *, inner: bool) -> None:
+    stack: list[tuple[ast.AST, bool]] = [(root, inner)]
     while stack:
         node, within = stack.pop()
-        kind = type(node)
-        if kind is cst.Name:
+        if isinstance(node, ast.Name):
             if within:
-                names.inner.add(node.value)  # type: ignore[attr-defined]  # the type was compared above
+                names.inner.add(node.id)
+            elif isinstance(node.ctx, ast.Store):
+                names.bound.add(node.id)
             continue
-        if kind is cst.FunctionDef or kind is cst.ClassDef or kind is cst.Lambda:
+        if isinstance(node, (*FUNCTIONS, ast.ClassDef)):
             _scan_definition(node, names, within, stack)
             continue
         if not within:
-            _scan_binding(node, kind, names)
-        elif kind is cst.Global or kind is cst.Nonlocal:
-            names.rebound.update(n.name.value for n in node.names)  # type: ignore[attr-defined]  # as compared above
+            _scan_binding(node, names)
+        elif isinstance(node, ast.Global | ast.Nonlocal):
+            names.rebound.update(node.names)
         for child in children(node):
             stack.append((child, within))
 
 
-def _scan_definition(node: cst.CSTNode, names: _Names, within: bool, stack: list[tuple[cst.CSTNode, bool]]) -> None:
-    if isinstance(node, cst.Lambda):
-        stack.append((node.params, True))
+def _scan_definition(
+    node: Function | ast.ClassDef, names: _Names, within: bool, stack: list[tuple[ast.AST, bool]]
+) -> None:
+    if isinstance(node, ast.Lambda):
+        stack.append((node.args, True))
         stack.append((node.body, True))
         return
-    assert isinstance(node, cst.FunctionDef | cst.ClassDef)
     if not within:
-        names.bound.add(node.name.value)
-    stack.extend((d, within) for d in node.decorators)
-    if isinstance(node, cst.ClassDef):
+        names.bound.add(node.name)
+    stack.extend((d, within) for d in node.decorator_list)
+    if isinstance(node, ast.ClassDef):
         stack.extend((a, within) for a in (*node.bases, *node.keywords))
     else:
-        stack.append((node.params, True))
-    stack.append((node.body, True))
+        stack.append((node.args, True))
+    stack.extend((part, True) for part in node.body)
 
 
-def _scan_binding(node: cst.CSTNode, kind: type, names: _Names) -> None:
-    if kind is cst.Yield:
-        names.yields = True
-    elif kind in _TARGETED:
-        bind(node.target, names.bound)  # type: ignore[attr-defined]  # each of those types has a target
-    elif kind is cst.AsName:
-        bind(node.name, names.bound)  # type: ignore[attr-defined]  # the type was compared
-    elif kind is cst.Global or kind is cst.Nonlocal:
-        assert isinstance(node, cst.Global | cst.Nonlocal)
-        names.outer.update(n.name.value for n in node.names)
-    elif kind is cst.ImportAlias:
-        assert isinstance(node, cst.ImportAlias)
-        top = node.name
-        while isinstance(top, cst.Attribute):
-            top = top.value  # type: ignore[assignment]  # a dotted name ends in a Name
-        if isinstance(top, cst.Name) and node.asname is None:
-            names.bound.add(top.value)
-    elif kind is cst.MatchAs or kind is cst.MatchStar:
-        assert isinstance(node, cst.MatchAs | cst.MatchStar)
-        if node.name is not None:
-            names.bound.add(node.name.value)
-
-
-def bind(target: cst.CSTNode, into: set[str]) -> None:
-    """Add the plain names that an assignment target binds."""
-    if isinstance(target, cst.Name):
-        into.add(target.value)
-    elif isinstance(target, cst.Tuple | cst.List):
-        for element in target.elements:
-            bind(element.value, into)
-    elif isinstance(target, cst.StarredElement):
-        bind(target.value, into)
+def _scan_binding(node: ast.AST, names: _Names) -> None:
+    match node:
+        case ast.Yield() | ast.YieldFrom():
+            names.yields = True
+        case ast.Global() | ast.Nonlocal():
+            names.outer.update(node.names)
+        case ast.alias():
+            names.bound.add(node.asname or node.name.partition(".")[0])  # of a star: no name that anybody could use
+        case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
+            names.bound.add(name)
+        case ast.MatchMapping(rest=str(name)):
+            names.bound.add(name)
 
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """What the loader gives for a module: its tree, the heat comments by line, and how many lines there are."""
+    """What the loader gives for a module: its tree, its text, and the heat comments by line."""
 
     path: str
-    tree: cst.Module
+    tree: ast.Module
+    source: SourceText
     marks: Mapping[int, str] = field(default_factory=dict)
-    lines: int = 0
 
 
 Loader = Callable[[str], SourceFile | None]
@@ -340,6 +252,7 @@ class Project:
         self._requested = frozenset(requested)
         self._modules: dict[str, Module | None] = {}
         self._by_name: dict[str, list[str]] = {}
+        self._paths = frozenset(paths)
         packages = {p.rpartition("/")[0] for p in paths if p.rpartition("/")[2] == "__init__.py"}
         self._packages = packages
         for path in paths:
@@ -370,6 +283,10 @@ class Project:
             source = self._load(path)
             self._modules[path] = source if source is None else self._module(path, source)
         return self._modules[path]
+
+    def has(self, path: str) -> bool:
+        """True of a path that may be imported."""
+        return path in self._paths
 
     def _module(self, path: str, source: SourceFile) -> Module:
         return Module(

@@ -1,10 +1,9 @@
 """The one door of the interpreter: files in, sites out."""
 
+import ast
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-
-import libcst as cst
 
 from jaxlint.interp import (
     assignment,
@@ -30,6 +29,7 @@ from jaxlint.interp import (
     guards,
     imports,
     loops,
+    managers,
     operators,
     patterns,
     standard,
@@ -40,7 +40,7 @@ from jaxlint.interp import (
 from jaxlint.interp.budget import GaveUp
 from jaxlint.interp.calls import run_again
 from jaxlint.interp.cells import Reads
-from jaxlint.interp.collecting import Positions, given_up, sites
+from jaxlint.interp.collecting import given_up, sites
 from jaxlint.interp.engine import Engine, Frame, Mode
 from jaxlint.interp.heap import DEFINED
 from jaxlint.interp.models import Models
@@ -53,7 +53,7 @@ from jaxlint.source.stack import on_a_deep_stack
 PARTS = (
     assignment, attributes, calls, classes, comprehensions, concurrency, containers, control, decorators, devices,
     dispatch, displays, explicit, expressions, flow, frameworks, generators, gradients, guards, imports, loops,
-    operators, patterns, standard, subscripts, transforms, trees,
+    managers, operators, patterns, standard, subscripts, transforms, trees,
 )  # fmt: skip
 """The modules that register what they hold with the engine."""
 
@@ -74,7 +74,6 @@ def analyse(
     paths: Sequence[str],
     load: Loader,
     models: Models,
-    positions: Positions,
 ) -> Analysis:
     """Analyse the files `roots`, and of `paths` those that they bring in by imports; give the sites in `requested`.
 
@@ -96,7 +95,7 @@ def analyse(
     finally:
         sys.setrecursionlimit(limit)
     _unentered_guards(engine)
-    analysis = Analysis(tuple(sites(engine, positions)), given_up(engine, positions))
+    analysis = Analysis(tuple(sites(engine)), given_up(engine))
     engine.forget()
     return analysis
 
@@ -215,7 +214,7 @@ def _enter(engine: Engine, info: FunctionInfo) -> None:
     """Run a function that nothing has called yet, as somebody outside of the project may."""
     known = len(engine.activations)
     module = info.module
-    if isinstance(info.node, cst.Lambda):
+    if isinstance(info.node, ast.Lambda):
         return
     root = engine.outside(module)
     frame = _frame(engine, root, Mode.EAGER)

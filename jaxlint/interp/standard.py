@@ -1,6 +1,6 @@
 """Builtins and the standard library where they take functions or hold values: what no model's words can say."""
 
-import libcst as cst
+import ast
 
 from jaxlint.interp import effects
 from jaxlint.interp.assignment import set_attribute
@@ -10,6 +10,7 @@ from jaxlint.interp.entering import call_unknown_arguments
 from jaxlint.interp.heap import ANY, base_of, element_of
 from jaxlint.interp.heat import Pace
 from jaxlint.interp.iteration import iterated
+from jaxlint.interp.joining import join, join_all
 from jaxlint.interp.library import fresh
 from jaxlint.interp.modules import import_module
 from jaxlint.interp.narrowing import has_attribute, is_instance
@@ -29,8 +30,6 @@ from jaxlint.interp.values import (
     Tuple,
     Value,
     constant,
-    join,
-    join_all,
     of,
     replace,
 )
@@ -301,8 +300,8 @@ def _setattr(call: Call) -> Value:
 def _operator(call: Call) -> Value:
     """operator.add and its like, as the functions of reduce and map."""
     left, right = call.argument(0) or UNKNOWN, call.argument(1) or UNKNOWN
-    sign = {"add": cst.Add(), "mul": cst.Multiply(), "sub": cst.Subtract(), "matmul": cst.MatrixMultiply()}
-    operator = sign.get(call.name.rpartition(".")[2], cst.Add())
+    sign = {"add": ast.Add(), "mul": ast.Mult(), "sub": ast.Sub(), "matmul": ast.MatMult()}
+    operator = sign.get(call.name.rpartition(".")[2], ast.Add())
     return binary(call.frame, call.node, left, right, operator, (call.node, call.node))
 
 

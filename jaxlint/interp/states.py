@@ -1,21 +1,14 @@
 """What holds at a point of a function, what others see of a scope, and the record of one run of a function."""
 
+import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-import libcst as cst
-
 from jaxlint.interp.cells import Reads
 from jaxlint.interp.heat import Pace
+from jaxlint.interp.joining import join
 from jaxlint.interp.program import FunctionInfo, Module
-from jaxlint.interp.values import (
-    NOTHING,
-    Place,
-    Token,
-    Tuple,
-    Value,
-    join,
-)
+from jaxlint.interp.values import NOTHING, Place, Token, Tuple, Value
 from jaxlint.sites import Confidence, Operation
 
 
@@ -110,10 +103,10 @@ class RawSite:
     """A site before its position and heat are known."""
 
     module: Module
-    node: cst.CSTNode
+    node: ast.AST
     operation: Operation
     callee: str | None
-    operands: tuple[tuple[Value, cst.CSTNode | None], ...]
+    operands: tuple[tuple[Value, ast.AST | None], ...]
     pace: Pace
     traced: bool
     confidence: Confidence
@@ -171,7 +164,7 @@ class Abandoned:
     """What was not analysed to its end, before its line is known."""
 
     module: Module
-    node: cst.CSTNode
+    node: ast.AST
     name: str
     reason: str
 

@@ -1,11 +1,12 @@
 """Subscripts on every kind of value, and what indexing does with its index."""
 
-import libcst as cst
+import ast
 
 from jaxlint.interp import effects, uses
 from jaxlint.interp.engine import Argument, Frame
 from jaxlint.interp.guessing import doubted, guess, uncertain
 from jaxlint.interp.heap import ANY, base_of, element_of, read, values_of
+from jaxlint.interp.joining import join
 from jaxlint.interp.library import fresh_array
 from jaxlint.interp.values import (
     NOTHING,
@@ -21,7 +22,6 @@ from jaxlint.interp.values import (
     Stream,
     Tuple,
     Value,
-    join,
     of,
     replace,
     without_none,
@@ -30,7 +30,7 @@ from jaxlint.kinds import ARRAY, Kind
 from jaxlint.sites import Operation
 
 
-def subscript(frame: Frame, node: cst.CSTNode, base: Value, index: Value, at: cst.CSTNode | None) -> Value:
+def subscript(frame: Frame, node: ast.AST, base: Value, index: Value, at: ast.AST | None) -> Value:
     """The value of ``base[index]``."""
     base = without_none(base)
     out = NOTHING
@@ -56,15 +56,13 @@ def subscript(frame: Frame, node: cst.CSTNode, base: Value, index: Value, at: cs
     return uses.marked(out, base.sources)
 
 
-def _reads_index(
-    frame: Frame, node: cst.CSTNode, obj: Object, index: Value, at: cst.CSTNode | None, is_slice: bool
-) -> None:
+def _reads_index(frame: Frame, node: ast.AST, obj: Object, index: Value, at: ast.AST | None, is_slice: bool) -> None:
     """A host sequence asks its index for a Python number."""
     if isinstance(base_of(obj), Tuple | Sequence | Stream):
         effects.reading(frame, node, Operation.INDEX, None, [(index, at)], deep=is_slice)
 
 
-def _item(frame: Frame, node: cst.CSTNode, obj: Object, index: Value, at: cst.CSTNode | None, is_slice: bool) -> Value:
+def _item(frame: Frame, node: ast.AST, obj: Object, index: Value, at: ast.AST | None, is_slice: bool) -> Value:
     engine = frame.engine
     heap = engine.heap
     below = base_of(obj)
@@ -149,7 +147,7 @@ def _joined(items: tuple[Value, ...]) -> Value:
 
 
 def effects_of_index(
-    frame: Frame, node: cst.CSTNode, index: Value, at: cst.CSTNode | None, base: Value, is_slice: bool
+    frame: Frame, node: ast.AST, index: Value, at: ast.AST | None, base: Value, is_slice: bool
 ) -> None:
     """What indexing an array does with its index: masks, slices by device scalars, uploads of NumPy indices."""
     parts = list(frame.engine.unpack_star(index) or (index,))
@@ -174,9 +172,7 @@ def effects_of_index(
             effects.record(frame, node, Operation.SCALAR_OPERAND, "indexing", ((part, at),))
 
 
-def _array_item(
-    frame: Frame, node: cst.CSTNode, base: Value, index: Value, at: cst.CSTNode | None, is_slice: bool
-) -> Value:
+def _array_item(frame: Frame, node: ast.AST, base: Value, index: Value, at: ast.AST | None, is_slice: bool) -> Value:
     kind = base.kind & ARRAY
     if index.const and isinstance(index.const[0], str):
         tokens = frozenset((*t, index.const[0]) for t in base.tokens)

@@ -1,6 +1,6 @@
 """JAX's transforms: what is traced, with which arguments, and where the results live."""
 
-import libcst as cst
+import ast
 
 from jaxlint.interp import devices, effects
 from jaxlint.interp.calls import call_function, forget_refinements, identify
@@ -8,6 +8,7 @@ from jaxlint.interp.definitions import is_static_annotation
 from jaxlint.interp.engine import Argument, Arguments, Call, Frame, Mode, handler
 from jaxlint.interp.heap import ANY, DEFINED, field_names, moved, read
 from jaxlint.interp.heat import Pace
+from jaxlint.interp.joining import join
 from jaxlint.interp.uploads import any_tracer, callee_text, eager_uploads, upload_sites
 from jaxlint.interp.values import (
     NOTHING,
@@ -26,7 +27,6 @@ from jaxlint.interp.values import (
     Transformed,
     Tuple,
     Value,
-    join,
     of,
     replace,
 )
@@ -209,7 +209,7 @@ def is_static(value: Value) -> bool:
     )
 
 
-def trace(frame: Frame, node: cst.CSTNode, function: Value, arguments: Arguments, mode: Mode = Mode.STAGED) -> Value:
+def trace(frame: Frame, node: ast.AST, function: Value, arguments: Arguments, mode: Mode = Mode.STAGED) -> Value:
     """Run a function's body under a trace with arguments that are tracers already. The result as the body sees it."""
     out = NOTHING
     among, frame.among = frame.among, frame.among or len(function.objects) > 1
@@ -221,7 +221,7 @@ def trace(frame: Frame, node: cst.CSTNode, function: Value, arguments: Arguments
     return out
 
 
-def _trace_object(frame: Frame, node: cst.CSTNode, obj: Object, arguments: list[Argument], mode: Mode) -> Value:
+def _trace_object(frame: Frame, node: ast.AST, obj: Object, arguments: list[Argument], mode: Mode) -> Value:
     match obj:
         case Function():
             return call_function(frame, node, obj, arguments, mode=mode, trace_start=not _tracing(frame))
@@ -335,7 +335,7 @@ def _captured(call: Call, obj: Transformed) -> None:
         found.extend(activation.captured)
         todo.extend(callee for callee, _ in activation.calls)
     if found:
-        operands = [(v, call.node.func if isinstance(call.node, cst.Call) else call.node) for v in found[:1]]
+        operands = [(v, call.node.func if isinstance(call.node, ast.Call) else call.node) for v in found[:1]]
         effects.record(call.frame, call.node, Operation.CLOSURE, callee_text(call), operands)
 
 
@@ -362,7 +362,7 @@ def _what(call: Call, obj: Transformed) -> str:
     return "a compiled function returns device arrays"
 
 
-def as_result(frame: Frame, node: cst.CSTNode, result: Value, kind: Kind, message: str) -> Value:
+def as_result(frame: Frame, node: ast.AST, result: Value, kind: Kind, message: str) -> Value:
     """What a traced body returned, as its caller gets it: all leaves arrays in `kind`."""
     origin = frame.origin(node, message)
     if result.is_nothing or (result.unknown and not result.objects and not result.kind):

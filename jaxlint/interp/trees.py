@@ -1,8 +1,7 @@
 """Trees: jax.tree's functions, with what the mapped function does to the places of the leaves."""
 
+import ast
 from collections.abc import Callable, Sequence
-
-import libcst as cst
 
 from jaxlint.interp import uses
 from jaxlint.interp.displays import copied
@@ -10,6 +9,7 @@ from jaxlint.interp.engine import Argument, Call, handler
 from jaxlint.interp.heap import base_of, field_names, leaves
 from jaxlint.interp.heat import Pace
 from jaxlint.interp.iteration import FEW, of_items
+from jaxlint.interp.joining import join, join_all
 from jaxlint.interp.values import (
     NOTHING,
     NULL,
@@ -26,8 +26,6 @@ from jaxlint.interp.values import (
     Stream,
     Tuple,
     Value,
-    join,
-    join_all,
     of,
     replace,
 )
@@ -81,7 +79,7 @@ def _apply(call: Call, function: Value, values: Sequence[Value], pace: Pace) -> 
         return frame.engine.call(frame, call.node, function, [Argument(v, _tree_node(call)) for v in values])
 
 
-def _tree_node(call: Call) -> cst.CSTNode | None:
+def _tree_node(call: Call) -> ast.AST | None:
     found = call.find(1, "tree")
     return None if found is None else found.node
 

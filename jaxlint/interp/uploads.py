@@ -1,8 +1,7 @@
 """What a call uploads: host data given to compiled functions and to functions that run op by op."""
 
+import ast
 from collections.abc import Sequence
-
-import libcst as cst
 
 from jaxlint.interp import devices, effects, uses
 from jaxlint.interp.engine import Argument, Call, Frame
@@ -51,7 +50,7 @@ def upload_sites(call: Call, arguments: Sequence[Argument]) -> None:
 
 def callee_text(call: Call) -> str:
     """What the source calls, as a message names it."""
-    node = call.node.func if isinstance(call.node, cst.Call) else call.node
+    node = call.node.func if isinstance(call.node, ast.Call) else call.node
     return call.frame.module.text_of(node, 40)
 
 

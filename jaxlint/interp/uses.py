@@ -1,15 +1,25 @@
 """What fetched values are for: the results of fetches are marked as such, and what is done with them is entered into
 the ledger. Every part of the interpreter that reads, stores or uploads host values says so here."""
 
+import ast
 from collections.abc import Callable, Iterable
 from collections.abc import Mapping as ReadOnly
-
-import libcst as cst
 
 from jaxlint.interp.engine import Call, Frame
 from jaxlint.interp.heap import is_container
 from jaxlint.interp.ledger import Use, Used
-from jaxlint.interp.values import LibraryMethod, Mapping, Moved, Object, Source, Stream, Tuple, Value, replace
+from jaxlint.interp.values import (
+    LibraryMethod,
+    Mapping,
+    Moved,
+    Object,
+    Source,
+    Stream,
+    Tuple,
+    Value,
+    holds_values,
+    replace,
+)
 from jaxlint.interp.values import Sequence as ListOf
 from jaxlint.kinds import ARRAY, HOST, Kind
 from jaxlint.sites import Operation
@@ -68,8 +78,8 @@ def enter(
     frame: Frame,
     sources: Iterable[Source],
     use: Use,
-    node: cst.CSTNode,
-    of: cst.CSTNode | str | None = None,
+    node: ast.AST,
+    of: ast.AST | str | None = None,
     text: str = "",
 ) -> None:
     """Enter a use at a node; `of` is what its text names, the node itself where it is not given."""
@@ -113,12 +123,12 @@ def _parts(frame: Frame, obj: Object) -> Iterable[Value]:
     return frame.engine.heap.seen(obj) if isinstance(obj, ListOf | Mapping) else ()
 
 
-def read(frame: Frame, node: cst.CSTNode, operation: Operation, callee: str | None, sources: Sources) -> None:
+def read(frame: Frame, node: ast.AST, operation: Operation, callee: str | None, sources: Sources) -> None:
     """A read of host values that some fetch gave."""
     use = intrinsic(operation, callee)
     if use is None or frame.staged:
         return
-    if callee == "item assignment" and isinstance(node, cst.Subscript):
+    if callee == "item assignment" and isinstance(node, ast.Subscript):
         enter(frame, sources, Use.STORED, node, node.value)
     elif use is Use.SHOWN:
         enter(frame, sources, use, node, "an f-string" if callee == "f-string" else callee, _plain(callee))
@@ -132,7 +142,7 @@ def _plain(callee: str | None) -> str:
     return "{} shows it" if callee == "f-string" else ""
 
 
-def uploaded(frame: Frame, node: cst.CSTNode, values: Iterable[Value]) -> None:
+def uploaded(frame: Frame, node: ast.AST, values: Iterable[Value]) -> None:
     """Values that are given to the device, or to arithmetic with its arrays."""
     if frame.staged:
         return
@@ -141,15 +151,13 @@ def uploaded(frame: Frame, node: cst.CSTNode, values: Iterable[Value]) -> None:
             enter(frame, sources, Use.ROUND_TRIP, node)
 
 
-def decided(frame: Frame, node: cst.CSTNode, value: Value) -> None:
+def decided(frame: Frame, node: ast.AST, value: Value) -> None:
     """A value that is asked for its truth."""
     if value.sources and (value.kind or value.unknown) and not frame.staged:
         enter(frame, value.sources, Use.DECISION, node)
 
 
-def operated(
-    frame: Frame, node: cst.CSTNode, left: Value, right: Value, result: Value, *, compared: bool = False
-) -> Value:
+def operated(frame: Frame, node: ast.AST, left: Value, right: Value, result: Value, *, compared: bool = False) -> Value:
     """The result of an operator, with the sources of its operands."""
     sources = left.sources | right.sources
     if not sources or frame.staged:
@@ -168,37 +176,37 @@ def operated(
     return result if result.kind & ARRAY else replace(result, sources=result.sources | sources)
 
 
-def stored(
-    frame: Frame, node: cst.CSTNode, value: Value, into: cst.CSTNode | None = None, *, kept: bool = True
-) -> Value:
+def stored(frame: Frame, node: ast.AST, value: Value, into: ast.AST | None = None, *, kept: bool = True) -> Value:
     """The value as it lies in `into` from now on. An item of a record is packed there rather than kept."""
     sources = sources_in(frame, value)
     if not sources or frame.staged:
         return value
-    text = "it is put into `{}`" if isinstance(node, cst.Call) else ""
+    text = "it is put into `{}`" if isinstance(node, ast.Call) else ""
     enter(frame, sources, Use.STORED if kept else Use.PACKED, node, into, text)
     return _kept(value) if kept else value
 
 
 def _kept(value: Value, depth: int = MAX_DEPTH) -> Value:
-    objects = _inside(value.objects, lambda v, _: _kept(v, depth - 1)) if depth else value.objects
+    objects = (
+        _inside(value.objects, lambda v, _: _kept(v, depth - 1)) if depth and holds_values(value) else value.objects
+    )
     if not value.sources and objects is value.objects:
         return value
     return replace(value, objects=objects, sources=frozenset(s._replace(kept=True) for s in value.sources))
 
 
-def receiver_of(node: cst.CSTNode) -> cst.CSTNode | None:
+def receiver_of(node: ast.AST) -> ast.AST | None:
     """What stands before the name of a method that is called."""
-    return node.func.value if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) else None
+    return node.func.value if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else None
 
 
-def note_fetch(frame: Frame, node: cst.CSTNode, operation: Operation) -> None:
+def note_fetch(frame: Frame, node: ast.AST, operation: Operation) -> None:
     """A site was made at which device arrays are read: what the call gives holds their data."""
-    if operation in FETCHES and isinstance(node, cst.Call):
+    if operation in FETCHES and isinstance(node, ast.Call):
         frame.activation.fetching.add(id(node))
 
 
-def fetched(frame: Frame, node: cst.Call, value: Value) -> Value:
+def fetched(frame: Frame, node: ast.Call, value: Value) -> Value:
     """The result of a call, marked if the call fetches."""
     if id(node) not in frame.activation.fetching:
         return value
@@ -232,7 +240,7 @@ def marked(value: Value, sources: Sources, depth: int = MAX_DEPTH, *, whole: boo
     if not sources or (sources <= value.sources and not value.objects):
         return value
     objects = value.objects
-    if objects and depth:
+    if depth and holds_values(value):
         objects = _inside(objects, lambda v, _: marked(v, sources, depth - 1))
     holders = (Moved, ListOf, Mapping) if whole else (Moved,)
     bare = value.unknown and not value.kind
@@ -261,7 +269,7 @@ def as_parameter(value: Value, run: int, name: str, depth: int = MAX_DEPTH) -> V
     if value.const:
         return value  # a literal
     objects = value.objects
-    if objects and depth:
+    if depth and holds_values(value):
         objects = _inside(objects, lambda v, n: as_parameter(v, run, f"{name}.{n}", depth - 1))
     if value.sources or value.kind & HOST or any(isinstance(o, Moved) for o in objects):
         return replace(value, objects=objects, sources=frozenset((Source("", run, name),)))
@@ -272,7 +280,7 @@ def bound_to(frame: Frame, run: int, name: str, value: Value, depth: int = MAX_D
     """Enter what a parameter is given by one call."""
     if value.sources:
         frame.engine.ledger.bound.setdefault(Source("", run, name), set()).update(value.sources)
-    if value.objects and depth:
+    if depth and holds_values(value):
         for obj in value.objects:
             if isinstance(obj, Tuple):
                 for n, item in enumerate(obj.items):
@@ -284,7 +292,7 @@ def bound_to(frame: Frame, run: int, name: str, value: Value, depth: int = MAX_D
 def given_back(frame: Frame, run: int, bound: ReadOnly[str, Value], result: Value, depth: int = MAX_DEPTH) -> Value:
     """The result of a function with the sources of this call's arguments in the place of its parameters."""
     objects = result.objects
-    if objects and depth:
+    if depth and holds_values(result):
         objects = _inside(objects, lambda v, _: given_back(frame, run, bound, v, depth - 1))
     if not result.sources:
         return result if objects is result.objects else replace(result, objects=objects)

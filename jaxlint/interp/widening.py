@@ -1,17 +1,7 @@
 """Values of bounded depth and without literals, so that loops and recursion end."""
 
-from jaxlint.interp.values import (
-    MAX_TUPLE_DEPTH,
-    Method,
-    Object,
-    Partial,
-    Property,
-    Stream,
-    Transformed,
-    Tuple,
-    Value,
-    replace,
-)
+from jaxlint.interp.joining import MAX_TUPLE_DEPTH
+from jaxlint.interp.values import Method, Object, Partial, Property, Stream, Transformed, Tuple, Value, replace
 
 
 def without_constant(value: Value) -> Value:

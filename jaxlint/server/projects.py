@@ -1,6 +1,6 @@
 """The documents of an editor, checked as `jaxlint check FILE` checks them, from texts that need not be saved.
 
-Keeps what the next check can use again: syntax trees and the list of a project's files. Knows no protocol.
+Keeps the list of a project's files, which the next check can use again. Knows no protocol.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,6 @@ from jaxlint.rulebook import Rule, load_rules, names_of
 from jaxlint.settings import Flags, Settings
 from jaxlint.source.files import SourceFile, shown_path
 from jaxlint.source.text import SourceText
-from jaxlint.source.trees import Trees
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +35,6 @@ class Projects:
 
     def __init__(self) -> None:
         self.rules: Mapping[str, Rule] = {rule.code: rule for rule in load_rules()}
-        self._trees = Trees()
         self._files: dict[str, tuple[SourceFile, ...]] = {}
 
     def files_changed(self) -> None:
@@ -56,7 +54,7 @@ class Projects:
         file = SourceFile(shown_path(location, root), location)
         source = SourceText(file.path, text)
         shown = {shown_path(path, root): known for path, known in texts.items()}
-        inputs = Inputs({shown_path(path, root): data for path, data in given.items()}, texts=shown, trees=self._trees)
+        inputs = Inputs({shown_path(path, root): data for path, data in given.items()}, texts=shown)
         try:
             settings = replace(
                 choices.resolve(Flags(), names_of(self.rules.values()), location.parent), force_exclude=True

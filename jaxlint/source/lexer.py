@@ -37,8 +37,8 @@ _CODE = r"""[^%s]*+(?:
 _DULL_ENDS = r"""\#"'(\[{)\]},;\r\n\\"""
 _TOP_LEVEL = re.compile(_CODE % (_DULL_ENDS, _PLAIN_STRING, ""), re.VERBOSE | re.DOTALL)
 _IN_FIELD = re.compile(_CODE % (_DULL_ENDS + ":", _PLAIN_STRING, "| (:)"), re.VERBOSE | re.DOTALL)
-_STRING = re.compile(_PLAIN_STRING, re.VERBOSE | re.DOTALL)
-_FORMATTED_PREFIX = re.compile(r"(?<!\w)(?:[fFtT][rR]?|[rR][fFtT])\Z")
+STRING = re.compile(_PLAIN_STRING, re.VERBOSE | re.DOTALL)
+FORMATTED_PREFIX = re.compile(r"(?<!\w)(?:[fFtT][rR]?|[rR][fFtT])\Z")
 
 
 def _stretch(dull_ends: str, also: str) -> re.Pattern[str]:
@@ -93,10 +93,10 @@ def marks(text: str, start: int = 0) -> Iterator[tuple[int, int, int]]:
                 else:
                     continue
             elif kind == _QUOTE:
-                if _FORMATTED_PREFIX.search(text[max(at - 3, 0) : at]):
+                if FORMATTED_PREFIX.search(text[max(at - 3, 0) : at]):
                     quote = match.group(kind)
                     break
-                string = _STRING.match(text, at)
+                string = STRING.match(text, at)
                 position = string.end() if string else position
                 yield Mark.STRING, at, position
                 break

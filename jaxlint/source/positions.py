@@ -1,22 +1,15 @@
-"""Where nodes stand: the places of only those nodes that are asked for, from libcst's own code generation.
+"""Where the nodes of a syntax tree stand in its text: in characters, and right also where Python's own parser errs."""
 
-Costs little more than ``module.code``, and less where the last node stands early. Builds no metadata, copies no tree.
-"""
-
-from bisect import bisect_right
-from collections.abc import Collection
-from contextlib import AbstractContextManager, nullcontext, suppress
-from functools import partial
-from itertools import accumulate
-from types import TracebackType
+import ast
+import re
+import sys
 from typing import NamedTuple
 
-import libcst
-from libcst._nodes.internal import CodegenState
+from jaxlint.source.text import SourceText
 
-from jaxlint.source.codegen import generate
-from jaxlint.source.stack import on_a_deep_stack
-from jaxlint.source.text import LINE_END
+# Before 3.12, Python tells wrong places of what stands in the fields of a string.
+_FIELDS_HAVE_PLACES = sys.version_info >= (3, 12)
+_MAY_HAVE_FIELDS = re.compile(r"[fF][rR]?['\"]")
 
 
 class Place(NamedTuple):
@@ -28,132 +21,34 @@ class Place(NamedTuple):
     end_column: int
 
 
-def spans_of(module: libcst.Module, nodes: Collection[libcst.CSTNode], text: str = "") -> dict[libcst.CSTNode, Place]:
-    """The place of each node, as libcst's PositionProvider has it. A node that is not in the module is a ValueError.
+class Places:
+    """Where the nodes of a tree stand in its text. Nothing is worked out before it is asked for."""
 
-    With `text`, the text that was parsed, places are right also behind the white space that libcst forgets: a form
-    feed or a joined line before code, blanks before the colon of an ``except``, behind the conversion in an f-string.
-    """
-    if not nodes:
-        return {}
-    try:
-        recorder = _record(module, nodes)
-    except RecursionError:
-        recorder = on_a_deep_stack(partial(_record, module, nodes))
-    code = "".join(recorder.tokens)
-    offsets = [0, *accumulate(map(len, recorder.tokens))]
-    forgotten = _Forgotten(code, text) if text and not text.startswith(code) else None
-    starts = [0, *(match.end() for match in LINE_END.finditer(code if forgotten is None else text))]
-    places: dict[libcst.CSTNode, Place] = {}
-    for node in nodes:
-        found = recorder.found.get(id(node))
-        if found is None:
-            raise ValueError(f"a {type(node).__name__} without a place in this module")
-        begin, end = offsets[found[0]], offsets[found[1]]
-        if forgotten is not None:
-            begin, end = forgotten.begin(begin), forgotten.end(end)
-        line, end_line = bisect_right(starts, begin), bisect_right(starts, end)
-        places[node] = Place(line, begin - starts[line - 1] + 1, end_line, end - starts[end_line - 1] + 1)
-    return places
+    def __init__(self, source: SourceText, tree: ast.Module) -> None:
+        self._source, self._tree = source, tree
+        self._settled = False
+
+    def of(self, node: ast.AST) -> Place:
+        """The place of a node. One that has none (an operator, a clause of a comprehension) is a ValueError."""
+        if not self._settled:
+            settle(self._source, self._tree)
+            self._settled = True
+        line, end_line = getattr(node, "lineno", None), getattr(node, "end_lineno", None)
+        if line is None or end_line is None:
+            raise ValueError(f"a {type(node).__name__} without a place")
+        begin, end = node.col_offset, node.end_col_offset  # type: ignore[attr-defined]  # there as the line is
+        column = self._source.character_column
+        return Place(line, column(line, begin), end_line, column(end_line, end))
+
+    def text(self, node: ast.AST) -> str:
+        """The source of a node, as it stands."""
+        line, column, end_line, end_column = self.of(node)
+        return self._source.text[self._source.offset(line, column) : self._source.offset(end_line, end_column)]
 
 
-class _Forgotten:
-    """The white space and the joined lines of a text that are missing from the code generated from it."""
+def settle(source: SourceText, tree: ast.Module) -> None:
+    """Puts right the places in a tree that Python tells wrong."""
+    if not _FIELDS_HAVE_PLACES and _MAY_HAVE_FIELDS.search(source.text):
+        from jaxlint.source.grafting import place_fields
 
-    def __init__(self, code: str, text: str) -> None:
-        self.at: list[int] = []
-        at, end = 0, len(text)
-        for character in code:
-            while at < end and text[at] != character and (text[at].isspace() or text[at] == "\\"):
-                at += 1
-            self.at.append(min(at, end))
-            at += 1
-        self.at.append(min(at, end))
-
-    def begin(self, offset: int) -> int:
-        """Where in the text the character at an offset of the code is."""
-        return self.at[offset]
-
-    def end(self, offset: int) -> int:
-        """The offset in the text behind the character before an offset of the code."""
-        return self.at[offset - 1] + 1 if offset else 0
-
-
-class _AllFound(Exception):
-    """No node is left to look for: the rest of the code need not be generated."""
-
-
-class _Recorder(CodegenState):
-    """Keeps, for each wanted node, the numbers of its first token and of the one after its last."""
-
-    __slots__ = ("begun", "found", "missing", "wanted")
-
-    def __init__(self, module: libcst.Module, nodes: Collection[libcst.CSTNode]) -> None:
-        super().__init__(default_indent=module.default_indent, default_newline=module.default_newline)
-        self.wanted = {id(node) for node in nodes}
-        self.missing = len(self.wanted)
-        self.begun: list[int] = []
-        self.found: dict[int, tuple[int, int]] = {}
-
-    def before_codegen(self, node: libcst.CSTNode) -> None:
-        if id(node) in self.wanted:
-            self.begun.append(len(self.tokens))
-
-    def after_codegen(self, node: libcst.CSTNode) -> None:
-        if id(node) in self.wanted:
-            begin = self.begun.pop()
-            # A node that told its syntactic place (without parentheses, without comments) keeps it.
-            self.found.setdefault(id(node), (begin, len(self.tokens)))
-            self.missing -= 1
-            if not self.missing:
-                raise _AllFound
-
-    def record_syntactic_position(  # type: ignore[override]  # libcst's is typed as the generator that it happens to be
-        self,
-        node: libcst.CSTNode,
-        *,
-        start_node: libcst.CSTNode | None = None,
-        end_node: libcst.CSTNode | None = None,
-    ) -> AbstractContextManager[None]:
-        if id(node) not in self.wanted:
-            return _NOT_WANTED
-        for neighbour in (start_node, end_node):
-            # Its place is part of the node's; it is generated within it, so that it can still be asked for.
-            if neighbour is not None and id(neighbour) not in self.wanted:
-                self.wanted.add(id(neighbour))
-                self.missing += 1
-        return _SyntacticPlace(self, node, start_node, end_node)
-
-
-_NOT_WANTED: AbstractContextManager[None] = nullcontext()
-
-
-class _SyntacticPlace(AbstractContextManager[None]):
-    __slots__ = ("begin", "end_node", "node", "recorder", "start_node")
-
-    def __init__(
-        self,
-        recorder: _Recorder,
-        node: libcst.CSTNode,
-        start_node: libcst.CSTNode | None,
-        end_node: libcst.CSTNode | None,
-    ) -> None:
-        self.recorder, self.node, self.start_node, self.end_node = recorder, node, start_node, end_node
-        self.begin = len(recorder.tokens)
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if kind is not None:
-            return
-        found = self.recorder.found
-        begin = self.begin if self.start_node is None else found[id(self.start_node)][0]
-        end = len(self.recorder.tokens) if self.end_node is None else found[id(self.end_node)][1]
-        found[id(self.node)] = (begin, end)
-
-
-def _record(module: libcst.Module, nodes: Collection[libcst.CSTNode]) -> _Recorder:
-    recorder = _Recorder(module, nodes)
-    with suppress(_AllFound):
-        generate(module, recorder)
-    return recorder
+        place_fields(source, tree)

@@ -68,11 +68,15 @@ class SourceText:
 
     def byte_column(self, line: int, column: int) -> int:
         """The column of a character (from 1) as ``ast`` and ``co_positions`` count it: UTF-8 bytes from 0."""
-        return len(self.line(line)[: max(column - 1, 0)].encode("utf-8", "surrogatepass"))
+        before = self.line(line)[: max(column - 1, 0)]
+        return len(before) if before.isascii() else len(before.encode("utf-8", "surrogatepass"))
 
     def character_column(self, line: int, byte_column: int) -> int:
         """The column in characters (from 1) of a UTF-8 byte column (from 0); a byte inside a character is that one."""
-        before = self.line(line).encode("utf-8", "surrogatepass")[: max(byte_column, 0) + 1]
+        text = self.line(line)
+        if text.isascii():
+            return min(max(byte_column, 0), len(text)) + 1
+        before = text.encode("utf-8", "surrogatepass")[: max(byte_column, 0) + 1]
         # A byte that continues a character belongs to it, so the characters are counted by their first bytes.
         starts = sum(byte & 0xC0 != 0x80 for byte in before)
         return starts + (len(before) <= byte_column) if byte_column >= 0 else 1
