@@ -359,6 +359,17 @@ COMPILED = {
             return x
         f(jnp.ones(3), name="a")
     """,
+    "what is annotated as static": """
+        import jax_dataclasses as jdc
+        @jdc.jit
+        def f(x, n: jdc.Static[int]):
+            if n:
+                return x
+            return x * 2
+        print(f(1.0, 2))  # d2h
+        for _ in range(10):
+            f(np.ones(3), 2)  # h2d hot
+    """,
 }
 COMPILED_GAPS: dict[str, str] = {}
 
@@ -863,6 +874,34 @@ TRACED = {
             return x
         with jax.disable_jit():
             f(1.0)
+    """,
+    "with jit disabled Python runs the bodies of loops": """
+        def body(i, x):
+            if x > 1:  # d2h hot
+                return x * 2
+            return x + i
+        def longer(x):
+            while x > 0:  # d2h hot
+                x = x - 1
+            return x
+        with jax.disable_jit():
+            jax.lax.fori_loop(0, 3, body, jnp.ones(()))
+            jax.lax.scan(lambda c, x: (longer(c), x), jnp.ones(()), None, 3)
+    """,
+    "with jit disabled Python runs the chosen branch": """
+        def one(x):
+            print(float(x))  # d2h cold
+            return x
+        with jax.disable_jit():
+            jax.lax.cond(True, one, lambda x: x + 1, jnp.ones(()))
+    """,
+    "with jit disabled what is mapped is traced all the same": """
+        def one(x):
+            if x > 1:  # tracer
+                return x
+            return x + 1
+        with jax.disable_jit():
+            jax.vmap(lambda x: jax.lax.cond(True, one, one, x))(jnp.ones(3))
     """,
 }
 TRACED_GAPS: dict[str, str] = {}

@@ -255,6 +255,18 @@ NARROWING = {
         f()
         f(2.0)
     """,
+    "isinstance of an attribute": """
+        import flax.struct
+        @flax.struct.dataclass
+        class Quantized:
+            value: jax.Array
+            def empty(self):
+                if isinstance(self.value, list) and not self.value:
+                    return True
+                return isinstance(self.value, jax.Array) and bool(self.value.sum())  # d2h
+        Quantized(step(1.0)).empty()
+        Quantized([]).empty()
+    """,
 }
 NARROWING_GAPS: dict[str, str] = {}
 

@@ -30,8 +30,8 @@ def bind(frame: Frame, node: ast.AST, info: FunctionInfo, function: Function, ar
             spread = element if spread is None else join(spread, element)
             extra_known = False
         elif a.star == "**":
-            named, rest = _unpacked(frame, a.value)
-            for key, value in named.items():
+            under_names, rest = _unpacked(frame, a.value)
+            for key, value in under_names.items():
                 (bound if key in names else leftovers)[key] = value
             if rest is not None:
                 open_keywords = True

@@ -20,7 +20,7 @@ def _traced_output(call: Call, values: Sequence[Value]) -> Kind:
 
 
 def _body(call: Call, function: Value | None, values: Sequence[Value], pace: Pace = Pace.ONCE) -> Value:
-    """What a body gives that is traced; with jit disabled Python runs it, at each turn of a loop or once for a branch."""
+    """What a traced body gives; with jit disabled Python runs it instead, at each turn of a loop, once for a branch."""
     if call.frame.jit_disabled and not any_tracer(call.frame, values):
         with call.frame.at_pace(pace):
             return call.engine.call(call.frame, call.node, function or UNKNOWN, [Argument(v) for v in values])

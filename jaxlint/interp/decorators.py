@@ -97,7 +97,7 @@ def _hand_on(call: Call) -> Value:
 
 @handler("configurable")
 def _configurable(call: Call) -> Value:
-    """gin.configurable: a configuration may give what has a default another value, of the same kind in all likelihood."""
+    """gin.configurable: a configuration may give what has a default another value, most likely of the same kind."""
     value = call.given(0)
     if not any(isinstance(o, Class | Function) for o in value.objects):
         return of(LibraryObject(call.name.removesuffix(".__call__")))

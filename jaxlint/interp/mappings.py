@@ -29,7 +29,7 @@ def _used_as_dicts(frame: Frame) -> frozenset[str]:
 
 
 def _dicts_in(root: ast.AST) -> Iterator[str]:
-    """The names with methods of dicts, and those looked into for what they are then indexed by: ``k in x``, ``x[k]``."""
+    """The names with methods of dicts, and those that are looked into for what indexes them: ``k in x``, ``x[k]``."""
     asked, indexed = set[tuple[str | None, str]](), set[tuple[str | None, str]]()
     for node in walk(root):
         match node:
