@@ -4,8 +4,8 @@
 pytest. A row whose Python is not there is skipped. What a row did goes to ``docs/compatibility.json``, of which
 `docs/generate.py` makes ``docs/compatibility.md``.
 
-Rows pair old with old and new with new, as people's environments do: JAX 0.8 and newer wants NumPy 2, JAX 0.11 and
-newer wants Python 3.12, and libcst has wheels for Python 3.13 from 1.5 on, for Python 3.14 from 1.8 on.
+Rows pair old with old and new with new, as people's environments do: JAX 0.8 and newer wants NumPy 2, and JAX 0.11 and
+newer wants Python 3.12.
 """
 
 import json
@@ -21,16 +21,16 @@ ROOT = Path(__file__).resolve().parent
 RESULTS = ROOT / "docs" / "compatibility.json"
 OLDEST, MIDDLE, NEWEST = "jax==0.4.35", "jax==0.8.3", "jax"
 ROWS = [
-    nox.param("3.11", OLDEST, "numpy==1.26.4", "libcst==1.4.0", id="3.11-oldest", tags=["oldest"]),
-    nox.param("3.11", MIDDLE, "numpy==2.0.2", "libcst", id="3.11-middle", tags=["middle"]),
-    nox.param("3.11", NEWEST, "numpy", "libcst", id="3.11-newest", tags=["newest"]),
-    nox.param("3.12", OLDEST, "numpy==1.26.4", "libcst==1.4.0", id="3.12-oldest", tags=["oldest"]),
-    nox.param("3.12", MIDDLE, "numpy==2.1.3", "libcst", id="3.12-middle", tags=["middle"]),
-    nox.param("3.12", NEWEST, "numpy", "libcst", id="3.12-newest", tags=["newest"]),
-    nox.param("3.13", OLDEST, "numpy==2.1.3", "libcst==1.5.0", id="3.13-oldest", tags=["oldest"]),
-    nox.param("3.13", MIDDLE, "numpy", "libcst", id="3.13-middle", tags=["middle"]),
-    nox.param("3.13", NEWEST, "numpy", "libcst", id="3.13-newest", tags=["newest"]),
-    nox.param("3.14", NEWEST, "numpy", "libcst", id="3.14-newest", tags=["newest"]),
+    nox.param("3.11", OLDEST, "numpy==1.26.4", id="3.11-oldest", tags=["oldest"]),
+    nox.param("3.11", MIDDLE, "numpy==2.0.2", id="3.11-middle", tags=["middle"]),
+    nox.param("3.11", NEWEST, "numpy", id="3.11-newest", tags=["newest"]),
+    nox.param("3.12", OLDEST, "numpy==1.26.4", id="3.12-oldest", tags=["oldest"]),
+    nox.param("3.12", MIDDLE, "numpy==2.1.3", id="3.12-middle", tags=["middle"]),
+    nox.param("3.12", NEWEST, "numpy", id="3.12-newest", tags=["newest"]),
+    nox.param("3.13", OLDEST, "numpy==2.1.3", id="3.13-oldest", tags=["oldest"]),
+    nox.param("3.13", MIDDLE, "numpy", id="3.13-middle", tags=["middle"]),
+    nox.param("3.13", NEWEST, "numpy", id="3.13-newest", tags=["newest"]),
+    nox.param("3.14", NEWEST, "numpy", id="3.14-newest", tags=["newest"]),
 ]
 # What depends on the versions, by the words of the table.
 GROUPS = {
@@ -48,7 +48,7 @@ VERSIONS = """\
 import json, platform
 from importlib import metadata
 from jaxlint.witness import virtual
-found = {name: metadata.version(name) for name in ("jax", "jaxlib", "numpy", "libcst")}
+found = {name: metadata.version(name) for name in ("jax", "jaxlib", "numpy")}
 print(json.dumps({"python": platform.python_version(), **found, "virtual": virtual.why_not() or ""}))
 """
 nox.options.sessions = ["versions"]
@@ -56,11 +56,11 @@ nox.options.reuse_venv = "yes"
 
 
 @nox.session
-@nox.parametrize("python,jax,numpy,libcst", ROWS)
-def versions(session: nox.Session, jax: str, numpy: str, libcst: str) -> None:
+@nox.parametrize("python,jax,numpy", ROWS)
+def versions(session: nox.Session, jax: str, numpy: str) -> None:
     """The tests of one row, and their results into the record."""
     libraries = LIBRARIES if jax == NEWEST else ()
-    session.install("--quiet", "-e", ".[confirm,virtual]", jax, numpy, libcst, *TOOLS, *libraries)
+    session.install("--quiet", "-e", ".[confirm,virtual]", jax, numpy, *TOOLS, *libraries)
     told = session.run("python", "-c", VERSIONS, silent=True)
     if not isinstance(told, str):
         return  # --install-only

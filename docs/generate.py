@@ -92,9 +92,9 @@ def _about(remedy: Remedy) -> str:
 
 COMPATIBILITY = """# Compatibility
 
-jaxlint needs Python 3.11 or newer and libcst 1.4 or newer; `--confirm`, `run` and the interface in Python need JAX
-0.4.35 or newer in the Python of the program. `jaxlint doctor` says what holds on a machine. What was run, on Linux
-x86-64 without an accelerator, in numbers of tests that passed:
+jaxlint needs Python 3.11 or newer; `--confirm`, `run` and the interface in Python need JAX 0.4.35 or newer in the
+Python of the program. `jaxlint doctor` says what holds on a machine. What was run, on Linux x86-64 without an
+accelerator, in numbers of tests that passed:
 
 {table}
 (n) tests were skipped: what they need is not there. The columns are
@@ -116,12 +116,12 @@ Python 3.14 is a row of the matrix, and was not at hand.
 def compatibility(rows: Mapping[str, Mapping[str, Any]]) -> str:
     """The page on versions from the record of each row."""
     groups = list(next(iter(rows.values()))["tests"])
-    names = ["Python", "JAX", "NumPy", "libcst", *groups, "backends that served"]
+    names = ["Python", "JAX", "NumPy", *groups, "backends that served"]
     lines = [names, ["---"] * len(names)]
     for row in sorted(rows.values(), key=lambda row: [_version(row["python"]), _version(row["jax"])]):
         counts = [_counted(row["tests"][group]) for group in groups]
         served = "sentinel" if row["virtual"] else "sentinel, virtual"
-        lines.append([row["python"], row["jax"], row["numpy"], row["libcst"], *counts, served])
+        lines.append([row["python"], row["jax"], row["numpy"], *counts, served])
     return COMPATIBILITY.format(table="".join(f"| {' | '.join(line)} |\n" for line in lines))
 
 

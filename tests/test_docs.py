@@ -48,7 +48,7 @@ def test_the_page_on_versions_is_generated_from_what_was_run() -> None:
 
 
 def test_the_record_of_versions_is_that_of_the_matrix() -> None:
-    """Each row has the Python, JAX, NumPy and libcst that the matrix names; every Python and every JAX was run."""
+    """Each row has the Python, JAX and NumPy that the matrix names; every Python and every JAX was run."""
     rows = {row.id: row.args for row in matrix()["ROWS"]}
     for name, row in RECORD.items():
         python, *pins = rows[name]

@@ -36,7 +36,7 @@ def after(lines: str, *, unsafe: bool = True) -> str:
         ("bool((y := step(1.0)))", "bool((jax.device_get(y := step(1.0))))"),
         ("np.stack([step(1.0), step(2.0)])", "np.stack(jax.device_get([step(1.0), step(2.0)]))"),
         ("n = np.ones(3)\nn[0] = step(1.0)", "n = np.ones(3)\nn[0] = jax.device_get(step(1.0))"),
-        ("print('%s %s' % (step(1.0), 1))", "print('%s %s' % (jax.device_get((step(1.0), 1))))"),
+        ("print('%s %s' % (step(1.0), 1))", "print('%s %s' % jax.device_get((step(1.0), 1)))"),
         ("[3, 4][step(0)]", "[3, 4][jax.device_get(step(0))]"),
         ("x = step(1.0) * np.ones(3)", "x = step(1.0) * jax.device_put(np.ones(3))"),
     ],

@@ -1,91 +1,112 @@
-"""Places of nodes against libcst's PositionProvider, and against the text itself."""
+"""Places of nodes against the text itself: what stands at the place of an expression is that expression."""
 
+import ast
 import sysconfig
 from collections.abc import Iterator
 from pathlib import Path
 
-import libcst
 import pytest
-from libcst.metadata import MetadataWrapper, PositionProvider
 
 from jaxlint.source.parse import parse
-from jaxlint.source.positions import Place, spans_of
-from jaxlint.source.text import SourceText, read_source
+from jaxlint.source.positions import Places
+from jaxlint.source.text import SourceText, decode_source
 
 STANDARD_LIBRARY = sorted(
     file for file in Path(sysconfig.get_path("stdlib")).glob("[a-z]*.py") if file.stat().st_size < 60_000
 )
+FIELDS = Path(__file__).parent / "data" / "fields.txt"
 
 
-def walk(module: libcst.Module) -> Iterator[libcst.CSTNode]:
-    stack: list[libcst.CSTNode] = [module]
-    while stack:
-        node = stack.pop()
-        yield node
-        stack.extend(node.children)
+def expressions(tree: ast.AST) -> Iterator[ast.expr]:
+    """All expressions but the parts of strings with fields, which are none by themselves."""
+    todo = [tree]
+    while todo:
+        node = todo.pop()
+        parts = isinstance(node, ast.JoinedStr)
+        for child in ast.iter_child_nodes(node):
+            todo.append(child)
+            is_format = isinstance(node, ast.FormattedValue) and child is node.format_spec
+            if isinstance(child, ast.expr) and not parts and not is_format:
+                yield child
 
 
-def provided(module: libcst.Module) -> dict[libcst.CSTNode, Place]:
-    """The same from libcst's own metadata."""
-    ranges = MetadataWrapper(module, unsafe_skip_copy=True).resolve(PositionProvider)
-    return {
-        node: Place(found.start.line, found.start.column + 1, found.end.line, found.end.column + 1)
-        for node, found in ranges.items()
-    }
+def read_again(text: str, node: ast.expr) -> str:
+    """The dump of an expression's text, parsed by itself."""
+    if isinstance(node, ast.Slice | ast.Starred):
+        # These stand in brackets alone.
+        tuple_ = sliced(f"_[\n{text}\n,]")
+        assert isinstance(tuple_, ast.Tuple)
+        return plain(tuple_.elts[0])
+    # A tuple in a subscript may have slices, and no parentheses.
+    return plain(sliced(f"_[\n{text}\n]") if isinstance(node, ast.Tuple) else parsed(f"(\n{text}\n)"))
 
 
-def test_no_nodes_have_no_places() -> None:
-    assert spans_of(libcst.parse_module("x = 1\n"), []) == {}
+def sliced(text: str) -> ast.expr:
+    tree = parsed(text)
+    assert isinstance(tree, ast.Subscript)
+    return tree.slice
+
+
+def parsed(text: str) -> ast.expr:
+    try:
+        tree = ast.parse(text)
+    except SyntaxError:
+        # Newer than this Python.
+        tree = parse(SourceText("b.py", text))
+    (statement,) = tree.body
+    assert isinstance(statement, ast.Expr)
+    return statement.value
+
+
+def plain(node: ast.expr) -> str:
+    return ast.dump(node).replace("ctx=Store()", "ctx=Load()").replace("ctx=Del()", "ctx=Load()")
+
+
+def check(source: SourceText) -> None:
+    tree = parse(source)
+    places = Places(source, tree)
+    for node in expressions(tree):
+        text = places.text(node)
+        assert read_again(text, node) == plain(node), (node.lineno, text)
 
 
 def test_a_place() -> None:
-    text = "# é\nxé = [f(\n  (a) ) ]\n"
-    source = SourceText("a.py", text)
-    module = parse(source)
-    names = [node for node in walk(module) if isinstance(node, libcst.Name)]
-    places = spans_of(module, names, text)
-    assert {node.value: tuple(places[node]) for node in names} == {
+    source = SourceText("a.py", "# é\nxé = [f(\n  (a) ) ]\n")
+    tree = parse(source)
+    places = Places(source, tree)
+    names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
+    assert {node.id: tuple(places.of(node)) for node in names} == {
         "xé": (2, 1, 2, 3),
         "f": (2, 7, 2, 8),
         "a": (3, 4, 3, 5),
     }
-    call = next(node for node in walk(module) if isinstance(node, libcst.Call))
-    assert spans_of(module, [call]) == {call: (2, 7, 3, 8)}
+    call = next(node for node in ast.walk(tree) if isinstance(node, ast.Call))
+    assert (places.of(call), places.text(call)) == ((2, 7, 3, 8), "f(\n  (a) )")
 
 
-def test_a_node_of_another_module_is_an_error() -> None:
-    module, other = libcst.parse_module("x"), libcst.parse_module("x")
-    with pytest.raises(ValueError, match=r"^a Module without a place in this module$"):
-        spans_of(module, [other])
+def test_a_node_without_a_place_is_an_error() -> None:
+    source = SourceText("a.py", "[a for a in b]\n")
+    tree = parse(source)
+    clause = next(node for node in ast.walk(tree) if isinstance(node, ast.comprehension))
+    with pytest.raises(ValueError, match=r"^a comprehension without a place$"):
+        Places(source, tree).of(clause)
 
 
 @pytest.mark.parametrize("file", STANDARD_LIBRARY[::6], ids=lambda file: file.name)
-def test_all_nodes_of_the_standard_library_at_once(file: Path) -> None:
-    source = read_source(file)
-    module = parse(source)
-    expected = provided(module)
-    assert spans_of(module, expected) == expected
-
-
-@pytest.mark.parametrize("file", STANDARD_LIBRARY[3::12], ids=lambda file: file.name)
-@pytest.mark.parametrize("kind", [libcst.BaseExpression, libcst.Call, libcst.BaseStatement, libcst.With])
-def test_some_nodes_of_the_standard_library(file: Path, kind: type[libcst.CSTNode]) -> None:
-    """What is asked for beside a node does not change its place; a statement ends with its last inner one."""
-    source = read_source(file)
-    module = parse(source)
-    expected = {node: place for node, place in provided(module).items() if isinstance(node, kind)}
-    assert spans_of(module, expected) == expected
-    for node in [*expected][:: max(len(expected) // 5, 1)]:
-        assert spans_of(module, [node]) == {node: expected[node]}
+@pytest.mark.parametrize("change", [("\n", "\n"), ("\n", "\r\n"), ("\n", "\r")], ids=["lf", "crlf", "cr"])
+def test_expressions_of_the_standard_library(file: Path, change: tuple[str, str]) -> None:
+    data = file.read_text(encoding="utf-8").replace(*change).encode()
+    check(decode_source(b"\xef\xbb\xbf" + data if change[1] == "\r" else data, "a.py"))
 
 
 @pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
 def test_each_line_ending_ends_a_line(newline: str) -> None:
     text = newline.join(["a", '"""b', 'c"""; d', "e \\", "; f", "g = (", "", "h)", ""])
-    module = parse(SourceText("a.py", text))
-    names = {node.value: node for node in walk(module) if isinstance(node, libcst.Name)}
-    places = spans_of(module, list(names.values()), text)
-    assert {name: places[node][:2] for name, node in names.items()} == {
+    source = SourceText("a.py", text)
+    tree = parse(source)
+    places = Places(source, tree)
+    names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
+    assert {node.id: places.of(node)[:2] for node in names} == {
         "a": (1, 1),
         "d": (3, 7),
         "e": (4, 1),
@@ -103,38 +124,48 @@ def test_each_line_ending_ends_a_line(newline: str) -> None:
         "try: a\nexcept  ( E )  : b = c\n",
         'f"{a!r  :>{w}}{b}" + c\n',
         'f"{ a = !r }" + c; d\n',
-        "try: a\nexcept A , B : c\n",
+        "try: a\nexcept A , B: c\n",
         "def f():\n    a\n    \\\nfor b in c:\n        d\n\ne = f\n",
         "a\n\\\nb \\\n = c\n  \\\n\nd\n",
         "\f\\\na\r\nb\r\n",
+        'é = f"é{é}é{é!r:é>{é}}" "é" f"""é\né{ é = }{é,é}""" + é\n',
+        "x = (a for a in b), f(a for a in b), (a, b), [(a), (b, c)][d:e]\nfor i, j in (k, l): pass\n",
+        "print(f'''{\na\n:\n{b}}{c\n}''' f'{d}' rf'\\{e}\\N{f}' '{' f'\\N{DIGIT ONE}{{{g}}}')\n",
+        'f"{a["b"]}{f"{c["d"]:{e["f"]}}"}" + g["h"]; i\n',
+        'x = f"{\n  a # }"\n + b}" + c\n',
+        "def f[\n T: (A, B)\n](x: T = y) -> f'{z}': w\nclass C[T]: a\n",
     ],
 )
-def test_space_that_libcst_forgets_does_not_shift_what_is_behind_it(text: str) -> None:
-    if "except A ," in text and tuple(map(int, libcst.LIBCST_VERSION.split(".")[:2])) < (1, 9):
-        pytest.skip("this libcst is older than the syntax")
+def test_nothing_shifts_what_is_behind_it(text: str) -> None:
     source = SourceText("a.py", text)
-    module = parse(source)
-    assert module.code != text
-    names = [node for node in walk(module) if isinstance(node, libcst.Name)]
-    places = spans_of(module, names, text)
-    for node in names:
-        begin, end = source.offset(*places[node][:2]), source.offset(*places[node][2:])
-        assert text[begin:end] == node.value
+    check(source)
+    tree = parse(source)
+    places = Places(source, tree)
+    assert all(places.text(node) == node.id for node in ast.walk(tree) if isinstance(node, ast.Name))
 
 
 def test_a_deep_tree_has_places() -> None:
     text = "x = 1" + " + 1" * 600 + " + y\n"
-    module = parse(SourceText("a.py", text))
-    name = next(node for node in reversed(list(deep_walk(module))) if isinstance(node, libcst.Name))
-    assert spans_of(module, [name], text) == {name: (1, len(text) - 1, 1, len(text))}
+    source = SourceText("a.py", text)
+    tree = parse(source)
+    (name,) = (node for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id == "y")
+    assert Places(source, tree).of(name) == (1, len(text) - 1, 1, len(text))
 
 
-def deep_walk(module: libcst.Module) -> Iterator[libcst.CSTNode]:
-    statement = module.body[0]
-    assert isinstance(statement, libcst.SimpleStatementLine)
-    assignment = statement.body[0]
-    assert isinstance(assignment, libcst.Assign)
-    node: libcst.BaseExpression = assignment.value
-    while isinstance(node, libcst.BinaryOperation):
-        yield node.right
-        node = node.left
+def test_places_in_fields_are_those_written_by_hand() -> None:
+    """The same on each Python. Below a line with a string, a caret is under the first character of each name."""
+    lines = FIELDS.read_text(encoding="utf-8").splitlines()
+    text = "\n".join("" if line.startswith("#^") else line for line in lines) + "\n"
+    wanted = {
+        (number, column)
+        for number, line in enumerate(lines)
+        if line.startswith("#^")
+        for column, character in enumerate(line, 1)
+        if character == "^" and column > 2
+    }
+    source = SourceText("a.py", text)
+    tree = parse(source)
+    places = Places(source, tree)
+    strings = [node for node in ast.walk(tree) if isinstance(node, ast.JoinedStr)]
+    inside = {node for string in strings for node in ast.walk(string) if isinstance(node, ast.Name)}
+    assert {places.of(node)[:2] for node in inside} == wanted

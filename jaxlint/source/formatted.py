@@ -141,10 +141,8 @@ def _string(text: str, at: int, depth: int) -> String:
     else:
         string = STRING.match(text, at)
         parts, end = None, (string.end() if string else at) - len(quote)
-        if end < at + len(quote):
-            raise Unreadable(at)
-    if not text.startswith(quote, end):
-        raise Unreadable(end)
+    if end < at + len(quote) or not text.startswith(quote, end):
+        raise Unreadable(begin)
     return String(begin, end + len(quote), quote, raw, parts)
 
 
@@ -182,8 +180,8 @@ def _field(text: str, begin: int, style: tuple[str, bool], depth: int) -> Field:
     return Field(begin, start, stop, shown, conversion, spec, at + 1)
 
 
-def _end_of_expression(text: str, position: int, depth: int) -> int:
-    brackets = 0
+def _end_of_expression(text: str, start: int, depth: int) -> int:
+    position, brackets = start, 0
     while position < len(text):
         match = _IN_FIELD.match(text, position)
         assert match is not None
@@ -201,4 +199,4 @@ def _end_of_expression(text: str, position: int, depth: int) -> int:
             brackets -= kind == _CLOSE
         else:
             position = _string(text, at, depth).end
-    raise Unreadable(len(text))
+    raise Unreadable(start)

@@ -13,38 +13,59 @@ from contextlib import suppress
 from typing import TypeVar
 
 from jaxlint.source.formatted import Field, Part, String, Unreadable, runs
-from jaxlint.source.text import SourceText
+from jaxlint.source.text import LINE_END, SourceText
 
 _DOUBLED = re.compile(r"(?P<name>\\N\{[^}]*\})|(?P<brace>[{}])(?P=brace)")
 _COMMENT = re.compile(r"#[^\r\n]*")
-_NOT_LINE_ENDS = re.compile(r"[^\r\n]")
+_LINE = re.compile(r"[^\r\n]+")
 _CONVERSIONS = {"": -1, "s": 115, "r": 114, "a": 97}
+# Where a stretch begins and ends, and what is to stand there.
+Change = tuple[int, int, str]
 Node = TypeVar("Node", bound=ast.expr)
 
 
-def covered(text: str, begin: int, end: int) -> str:
-    """An expression as long as a stretch of text, and on as many lines."""
-    return "(0" + blanked(text, begin + 2, end - 1) + ")"
+def covered(text: str) -> str:
+    """An expression that takes as many bytes as a text, on as many lines."""
+    return "(0" + blanked(text)[2:-1] + ")"
 
 
-def blanked(text: str, begin: int, end: int) -> str:
-    """The ends of lines in a stretch of text, at their places."""
-    return _NOT_LINE_ENDS.sub(" ", text[begin:end])
+def blanked(text: str) -> str:
+    """Blanks for the bytes of a text, and the ends of its lines."""
+    return _LINE.sub(lambda line: " " * len(line[0].encode("utf-8", "surrogatepass")), text)
 
 
-def without_strings(source: SourceText, start: int, stop: int, *, bracketed: bool) -> tuple[str, list[list[String]]]:
-    """A stretch of code in which the strings with fields are covered, and those strings."""
+def strings_in(source: SourceText, start: int, stop: int, *, bracketed: bool) -> list[list[String]]:
+    """The strings with fields in a stretch of code, each with those that stand beside it."""
     try:
-        found = list(runs(source.text, start, stop, bracketed=bracketed))
+        return list(runs(source.text, start, stop, bracketed=bracketed))
     except Unreadable as unreadable:
         raise refusal(source, unreadable.at, "a string with fields that has no end") from None
+
+
+def changed(text: str, changes: Iterable[Change], start: int = 0, stop: int | None = None) -> str:
+    """A stretch of a text with changes made; one within another is none."""
     pieces: list[str] = []
     at = start
-    for run in found:
-        begin, end = run[0].begin, run[-1].end
-        pieces += [source.text[at:begin], covered(source.text, begin, end)]
-        at = end
-    return "".join((*pieces, source.text[at:stop])), found
+    for begin, end, new in sorted(changes):
+        if begin >= at:
+            pieces += (text[at:begin], new)
+            at = end
+    return "".join((*pieces, text[at:stop]))
+
+
+def covers(source: SourceText, strings: Iterable[Sequence[String]]) -> list[Change]:
+    """Changes that cover strings with fields."""
+    stretches = ((run[0].begin, run[-1].end) for run in strings)
+    return [(begin, end, covered(source.text[begin:end])) for begin, end in stretches]
+
+
+def placed_error(source: SourceText, error: SyntaxError, code: str, down: int = 0) -> SyntaxError:
+    """An error in changed code that stands so many lines further down, placed in the text itself."""
+    lines = SourceText(source.path, code)
+    line = min(error.lineno or 1, len(lines.line_starts))
+    error.lineno = max(min(line + down, len(source.line_starts)), 1)
+    error.offset = source.character_column(error.lineno, lines.byte_column(line, error.offset or 1))
+    return error
 
 
 def graft(source: SourceText, tree: ast.AST, found: Iterable[Sequence[String]]) -> None:
@@ -117,9 +138,9 @@ def joined(source: SourceText, run: Sequence[String]) -> ast.JoinedStr:
 
 def expression(source: SourceText, start: int, stop: int) -> ast.expr:
     """The tree of an expression that stands somewhere in a text, within brackets."""
-    code, strings = without_strings(source, start, stop, bracketed=True)
+    strings = strings_in(source, start, stop, bracketed=True)
     line, column = _place(source, start)
-    code = f"{' ' * column}{code}"
+    code = " " * column + changed(source.text, covers(source, strings), start, stop)
     tree: ast.Expression
     try:
         # A subscript has no parentheses of its own, as what stands in a field has none.
@@ -130,8 +151,7 @@ def expression(source: SourceText, start: int, stop: int) -> ast.expr:
         try:
             tree = ast.parse(f"(\n{code}\n)", mode="eval")
         except SyntaxError as error:
-            error.lineno = (error.lineno or 2) + line - 2
-            raise
+            raise placed_error(source, error, f"(\n{code}\n)", line - 2) from None
     ast.increment_lineno(tree, line - 2)
     graft(source, tree, strings)
     if bare:
@@ -150,7 +170,7 @@ def _add_parts(source: SourceText, into: list[ast.expr], string: String, parts: 
         if isinstance(part, Field):
             if part.shown:
                 shown = source.text[part.start : part.stop] + _COMMENT.sub("", source.text[part.stop : part.shown])
-                _add_text(source, into, shown, part.start, part.shown)
+                _add_text(source, into, LINE_END.sub("\n", shown), part.start, part.shown)
             into.append(_formatted_value(source, string, part))
         else:
             _add_text(source, into, _decoded(source, string, part.begin, part.end), part.begin, part.end)

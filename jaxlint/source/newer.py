@@ -7,9 +7,20 @@ bars; strings with fields are covered, and grafted on the tree.
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
-from jaxlint.source.grafting import blanked, covered, expression, graft, refusal, without_strings
+from jaxlint.source.grafting import (
+    Change,
+    blanked,
+    changed,
+    covered,
+    covers,
+    expression,
+    graft,
+    placed_error,
+    refusal,
+    strings_in,
+)
 from jaxlint.source.lexer import Mark, marks
 from jaxlint.source.text import SourceText
 
@@ -23,49 +34,55 @@ _TYPE = re.compile(
 )
 _EXCEPT = re.compile(rf"^{_B}*(?P<except>except)\b{_B}*\*?(?P<types>[^:\r\n]*):", re.MULTILINE)
 _AS = re.compile(r"\bas\b")
-_PARAMETER = re.compile(rf"\s*\*{{0,2}}\s*{_NAME}\s*(?::(?P<bound>[^=]*))?(?:=(?P<default>.*))?", re.DOTALL)
+_PARAMETER = re.compile(
+    rf"\s*\*{{0,2}}\s*{_NAME}\s*(?::(?P<bound>(?:[^=!<>]|[=!<>]=|[<>])*))?(?:=(?P<default>.*))?", re.DOTALL
+)
 _JOINED_LINE = re.compile(r"\\(?:\r\n?|\n)")
-
-# Where a stretch begins and ends, and what is to stand there.
-_Change = tuple[int, int, str]
 
 
 def parse_newer(source: SourceText) -> ast.Module | None:
     """The tree of a text that this Python refuses; None where no newer syntax is seen in it, and a SyntaxError where
     there is more that it refuses."""
-    code, strings = without_strings(source, 0, len(source.text), bracketed=False)
-    code = _changed(code, _without_types(source, code, _flat(code, 0, len(code))))
-    flat = _flat(code, 0, len(code))
-    bars = [*_with_bars(code, flat)]
-    code = _changed(code, bars)
-    if code == source.text:
+    text = source.text
+    strings = strings_in(source, 0, len(text), bracketed=False)
+    # For a look at the code beside the strings with fields, with each character at its place.
+    stretches = ((run[0].begin, run[-1].end) for run in strings)
+    plain = changed(text, ((begin, end, "0" * (end - begin)) for begin, end in stretches))
+    flat = _flat(plain, 0, len(plain))
+    bars = [*_with_bars(flat)]
+    code = changed(text, (*covers(source, strings), *_without_types(source, plain, flat), *bars))
+    if code == text:
         return None
-    tree = ast.parse(code)
+    try:
+        tree = ast.parse(code)
+    except SyntaxError as error:
+        raise placed_error(source, error, code) from None
     graft(source, tree, strings)
     if bars:
         _tell_tuples(tree, {source.place(begin)[0] for begin, _, _ in bars})
     return tree
 
 
-def _without_types(source: SourceText, code: str, flat: str) -> Iterator[_Change]:
+def _without_types(source: SourceText, plain: str, flat: str) -> Iterator[Change]:
     """Changes that leave out type parameters and the statements that name a type."""
     for match in (*_FUNCTION.finditer(flat), *_CLASS.finditer(flat)):
-        _check_parameters(source, code, *match.span("inside"))
+        _check_parameters(source, plain, *match.span("inside"))
         begin, end = match.span("list")
+        last = " " if flat[end - 1] == "(" else ")"
         # The parentheses of what is called or inherited begin with the list, so that it may end on another line.
-        yield begin, end, "(" + blanked(code, begin + 1, end - 1) + (" " if code[end - 1] == "(" else ")")
+        yield begin, end, "(" + blanked(source.text[begin:end])[1:-1] + last
     for match in _TYPE.finditer(flat):
         if match["inside"] is not None:
-            _check_parameters(source, code, *match.span("inside"))
+            _check_parameters(source, plain, *match.span("inside"))
         expression(source, *match.span("value"))
         begin, end = match.span("all")
-        yield begin, end, covered(code, begin, end)
+        yield begin, end, covered(source.text[begin:end])
 
 
-def _check_parameters(source: SourceText, code: str, start: int, stop: int) -> None:
+def _check_parameters(source: SourceText, plain: str, start: int, stop: int) -> None:
     """Bounds and defaults are expressions."""
     at = start
-    for text in _flat(code, start, stop).rstrip().removesuffix(",").split(","):
+    for text in _flat(plain, start, stop).rstrip().removesuffix(",").split(","):
         parameter = _PARAMETER.fullmatch(text)
         if parameter is None:
             raise refusal(source, at, "invalid syntax")
@@ -75,7 +92,7 @@ def _check_parameters(source: SourceText, code: str, start: int, stop: int) -> N
         at += len(text) + 1
 
 
-def _with_bars(code: str, flat: str) -> Iterator[_Change]:
+def _with_bars(flat: str) -> Iterator[Change]:
     """Changes that join the exceptions of a clause by bars where they have commas."""
     for match in _EXCEPT.finditer(flat):
         types = match["types"].rstrip()
@@ -98,15 +115,6 @@ def _tell_tuples(tree: ast.Module, lines: set[int]) -> None:
             types = types.left
         if found:
             node.type = ast.copy_location(ast.Tuple([types, *reversed(found)], ast.Load()), node.type)
-
-
-def _changed(code: str, changes: Iterable[_Change]) -> str:
-    pieces: list[str] = []
-    at = 0
-    for begin, end, new in sorted(changes):
-        pieces += (code[at:begin], new)
-        at = end
-    return "".join((*pieces, code[at:]))
 
 
 def _flat(code: str, start: int, stop: int) -> str:

@@ -42,6 +42,9 @@ def _parse(source: SourceText) -> ast.Module:
         if sys.version_info >= _NEWEST_SYNTAX:
             raise
         refused = error
+    except (UnicodeDecodeError, SystemError) as error:
+        # An escape in a string with fields that names no character, which some Pythons fail to tell.
+        refused = SyntaxError(str(error))
     from jaxlint.source.newer import parse_newer
 
     try:
