@@ -903,6 +903,68 @@ TRACED = {
         with jax.disable_jit():
             jax.vmap(lambda x: jax.lax.cond(True, one, one, x))(jnp.ones(3))
     """,
+    "the sum over an axis of what the host has is a number": """
+        def body(x):
+            n = jax.lax.psum(1, "i")
+            m = jax.lax.psum(x, "i")
+            for k in range(n):
+                x = x + k
+            for k in range(m):  # tracer
+                x = x + k
+            return x / jax.lax.pmean(2.0, axis_name="i")
+
+        jax.pmap(body, axis_name="i")(x)
+    """,
+    "what a function is not differentiated by is no tracer to its rules": """
+        import functools
+        @functools.partial(jax.custom_vjp, nondiff_argnums=(1,))
+        def f(x, block):
+            return x * block
+        def forward(x, block):
+            count, rest = divmod(block, 128)
+            if rest or block % 2:
+                raise ValueError
+            if x > 0:  # d2h cold
+                return x, x
+            return x * block, x
+        def backward(block, kept, g):
+            if block > 2:
+                return (g,)
+            if g > 0:  # d2h cold
+                return (g,)
+            return (g * kept,)
+        f.defvjp(forward, backward)
+        @functools.partial(jax.custom_jvp, nondiff_argnums=(0, 1))
+        def h(function, n, x):
+            return function(x) * n
+        @h.defjvp
+        def rule(function, n, primals, tangents):
+            if n > 2:
+                return h(function, n, *primals), tangents[0]
+            x, = primals
+            if x > 0:  # d2h cold
+                return x, x
+            return x, tangents[0]
+    """,
+    "what is not differentiated by name": """
+        import functools
+        @functools.partial(jax.custom_vjp, nondiff_argnames=["block"])
+        def f(x, block):
+            return x * block
+        def forward(x, block):
+            if block > 2:
+                return x, x
+            return x * block, x
+        f.defvjp(forward, lambda block, kept, g: (g * kept,))
+    """,
+    "what is sure is an array stays one in sums with others": """
+        @jax.jit
+        def step(x, n):
+            count, rest = divmod(n, 128)
+            if rest:  # tracer
+                raise ValueError
+            return x
+    """,
 }
 TRACED_GAPS: dict[str, str] = {}
 

@@ -271,6 +271,17 @@ NARROWING = {
 NARROWING_GAPS: dict[str, str] = {}
 
 LOOPS = {
+    "indices that NumPy counts are Python's": """
+        y = jnp.ones((3, 4))
+        rows = list(range(5))
+        for index in np.ndindex(3, 4):
+            if index[0] > 1:
+                rows[index[0]] = index
+            step(y, index[1])
+        for i, j in np.ndindex(y.shape):
+            rows[i] = j
+            float(y[i, j])  # d2h
+    """,
     "to a fixpoint: on the device from the second turn on": """
         def f():
             x = 1.0

@@ -27,6 +27,7 @@ from jaxlint.interp.values import (
     Transformed,
     Tuple,
     Value,
+    constant,
     of,
     replace,
 )
@@ -129,7 +130,27 @@ def _wrap(call: Call) -> Value:
     if function is None:
         keywords = tuple((a.keyword, a.value) for a in call.arguments if a.keyword is not None)
         return of(Partial(of(Library(call.name)), (), keywords))
+    if call.name in RULED:
+        _note_undifferentiated(call, function)
     return function
+
+
+def _note_undifferentiated(call: Call, function: Value) -> None:
+    heap, found = call.engine.heap, [call.argument(n, name) for n, name in enumerate(_FIXED, 1)]
+    chosen = [literal(call.frame, v) for v in found if v is not None]
+    for obj in function.objects:
+        info = call.engine.by_place.get(obj.place) if chosen and isinstance(obj, Function) else None
+        if info is not None:
+            named = frozenset[str]().union(*map(names, chosen))
+            at = frozenset(n for n, p in enumerate(info.parameters) if p.name in named).union(*map(positions, chosen))
+            heap.write(obj, UNDIFFERENTIATED, constant(tuple(sorted(at))))
+
+
+RULED = {"jax.custom_jvp", "jax.custom_vjp"}
+"""What makes functions that have rules of their own for differentiation."""
+UNDIFFERENTIATED = "<not differentiated>"
+"""The field of such a function that holds the positions of what no rule is asked for: plain values, not tracers."""
+_FIXED = ("nondiff_argnums", "nondiff_argnames")
 
 
 @handler("stage")
