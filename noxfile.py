@@ -38,7 +38,7 @@ GROUPS = {
     "guard table": ("test_guard_table", "test_backend_table"),
     "fixtures": ("test_cases", "test_run_cases", "test_confirm_programs"),
     "backends": ("test_sentinel", "test_selftest"),
-    "analysis": ("test_interp_limits", "test_source_parse", "test_source_positions"),
+    "analysis": ("test_interp_limits", "test_source_parse", "test_source_newer", "test_source_positions"),
     "witness": ("test_witness_traps", "test_witness_differential"),
 }
 TOOLS = ("pytest>=8", "pytest-xdist>=3.5", "hypothesis>=6.100", "jsonschema>=4.18", "tqdm", "matplotlib")

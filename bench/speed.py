@@ -2,7 +2,7 @@
 
 Each command is run over the same files, one after the other, ``--rounds`` times; the table gives the median of the
 processor seconds (user and system, of all its processes), its ratio to ``libcst.parse_module`` of all files, the median
-of the seconds that passed, and the peak memory of one process. ``--peers``
+of the seconds that passed, and the peak memory of one process. (libcst comes with the extra ``dev``.) ``--peers``
 names a folder of programs (the ``bin`` of an environment) in which ``ruff``, ``flake8``, ``pylint`` and ``fixit`` are
 looked for; those that are not there are left out. Rounds go through all commands in turn, so that a machine that is
 slow for a while is slow for all of them.

@@ -19,17 +19,27 @@ from jaxlint.source.text import SourceText, checked_source, decode_source, read_
 
 if TYPE_CHECKING:
     import ast
+    from collections.abc import Callable
 
     from jaxlint.interp.program import SourceFile as Program
+
+    Parser = Callable[[SourceText], ast.Module]
 
 
 class Inputs:
     """The files by the path under which each is shown. `given` holds the bytes of those that are no files, `texts` what
-    an editor has of others."""
+    an editor has of others; `parse` is for who keeps trees from check to check."""
 
-    def __init__(self, given: Mapping[str, bytes] | None = None, *, texts: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        given: Mapping[str, bytes] | None = None,
+        *,
+        texts: Mapping[str, str] | None = None,
+        parse: "Parser | None" = None,
+    ) -> None:
         self.given = dict(given or {})
         self.texts = texts or {}
+        self.parse = parse
         self.files: dict[str, SourceFile] = {}
         self.beside: dict[str, SourceFile] = {}
         self.errors: list[FileError] = []
@@ -42,7 +52,7 @@ class Inputs:
 
     def apart(self) -> "Inputs":
         """Inputs of their own for some of the files."""
-        return Inputs(self.given, texts=self.texts)
+        return Inputs(self.given, texts=self.texts, parse=self.parse)
 
     def take(self, other: "Inputs") -> None:
         """Know also what the inputs of some of the files know, their trees left out."""
@@ -64,7 +74,7 @@ class Inputs:
 
     def roots(self, libraries: Collection[str]) -> list[str]:
         """The files that name a library. Of the others it is only asked whether they can be parsed: what happens in
-        them can matter only to a file that imports them, and parsing all would take ten times as long."""
+        them can matter only to a file that imports them."""
         word = re.compile(rf"\b(?:{'|'.join(sorted(map(re.escape, libraries)))})", re.IGNORECASE)
         named: dict[str, None] = {}
         imported: dict[str, set[str]] = {}
@@ -75,7 +85,7 @@ class Inputs:
             if word.search(source.text):
                 named[path] = None
             else:
-                imported[path] = _imported_names(source.text)
+                imported[path] = _imported_names(source.text) | _given_names(path)
         _close_under_importers(named, imported)
         for path in imported:
             if path not in named:
@@ -98,7 +108,7 @@ class Inputs:
         from jaxlint.source.parse import parse
 
         try:
-            return parse(source)
+            return (self.parse or parse)(source)
         except SourceError as error:
             # Whoever asks again gets the same answer, and the error is told once.
             self._sources[path] = None
@@ -217,6 +227,12 @@ def _imported_names(text: str) -> set[str]:
             for name in re.findall(r"[\w.]+", part or ""):
                 found.update(name.split("."))
     return found
+
+
+def _given_names(path: str) -> set[str]:
+    """What pytest imports for a file of tests, whose fixtures may come from there."""
+    name = path.rpartition("/")[2]
+    return {"conftest"} if name.startswith("test_") or name.endswith("_test.py") else set()
 
 
 def _close_under_importers(named: dict[str, None], imported: Mapping[str, set[str]]) -> None:

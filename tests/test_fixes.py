@@ -387,3 +387,11 @@ def test_a_repaired_program_parses_and_is_not_repaired_again(lines: list[str]) -
     text = text_after(f"{MADE}def f(x, f):\n    x = step(x)\n{body}")
     ast.parse(text)
     assert text_after(text) == text
+
+
+def test_a_fix_stands_where_its_field_does_on_each_python() -> None:
+    """In fields over several lines, behind other strings and letters, with the string's own quote in them."""
+    body = "x = step(1.0)\nprint(f'''é {\n  x.sum()} {x:>{3}}''' 'é' f'{x[0]}', f'{x['a' if x is None else 0]}')\n"
+    text = after(body)
+    assert "é {\n  jax.device_get(x.sum())} {jax.device_get(x):>{3}}''' 'é' f'{jax.device_get(x[0])}'" in text
+    assert "f'{jax.device_get(x['a' if x is None else 0])}')" in text

@@ -146,6 +146,17 @@ PROJECTS = {
             print(weights)  # d2h
             print(bias)  # d2h
     """,
+    "of conftest.py, in a file that names no library": """
+        # conftest.py
+        import jax.numpy as jnp
+        import pytest
+        @pytest.fixture
+        def weights():
+            return jnp.ones(3)
+        # tests/test_it.py
+        def test_it(weights):
+            print(weights)  # d2h
+    """,
     "the nearest of a name": """
         # tests/conftest.py
         import jax.numpy as jnp

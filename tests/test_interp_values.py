@@ -12,10 +12,8 @@ from hypothesis import strategies as st
 from jaxlint.interp.budget import Budget
 from jaxlint.interp.heap import Heap, leaves, moved
 from jaxlint.interp.heat import Gate
-from jaxlint.interp.joining import join, join_all
+from jaxlint.interp.joining import MAX_ALTERNATIVES, MAX_TUPLE_DEPTH, join, join_all
 from jaxlint.interp.values import (
-    MAX_ALTERNATIVES,
-    MAX_TUPLE_DEPTH,
     NONE,
     NOTHING,
     NULL,

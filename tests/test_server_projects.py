@@ -1,13 +1,17 @@
 """What a server keeps from check to check changes nothing of what it finds, and no text ends it."""
 
+import ast
 import random
 from pathlib import Path
 
 import pytest
 from lsprotocol import types
 
+from jaxlint.server import projects
 from jaxlint.server.answers import Document, actions, diagnostics, hover
 from jaxlint.server.projects import Projects
+from jaxlint.source.parse import parse
+from jaxlint.source.text import SourceText
 
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAMS = sorted((ROOT / "fixtures" / "programs").glob("*.py"))[::6]
@@ -46,3 +50,22 @@ def test_a_text_is_judged_alike_whatever_was_typed_before(program: Path, tmp_pat
         hover(document, types.Position(chance.randrange(end.line), chance.randrange(90)))
         text = mistyped(text, chance)
     assert seen
+
+
+def test_only_what_was_typed_is_parsed_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    here = tmp_path.resolve()
+    (here / "jaxlint.toml").write_text('min-heat = "cold"\n')
+    (here / "model.py").write_text("import jax.numpy as jnp\ndef step():\n    return jnp.ones(3)\n")
+    text, parsed = "import jax\nfrom model import step\nprint(step())\n", []
+    (here / "train.py").write_text(text)
+
+    def counted(source: SourceText) -> ast.Module:
+        parsed.append(source.path)
+        return parse(source)
+
+    monkeypatch.setattr(projects, "parse", counted)
+    kept = Projects()
+    for typed in ("", "#", "# a"):
+        report = kept.check(here / "train.py", {here / "train.py": text + typed}).report
+        assert [finding.span.line for finding in report.findings] == [3]
+    assert sorted(parsed) == ["model.py", "train.py", "train.py", "train.py"]

@@ -1,10 +1,11 @@
 """The documents of an editor, checked as `jaxlint check FILE` checks them, from texts that need not be saved.
 
-Keeps the list of a project's files, which the next check can use again. Knows no protocol.
+Keeps what the next check can use again: syntax trees and the list of a project's files. Knows no protocol.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 
 from jaxlint import settings as choices
@@ -16,7 +17,11 @@ from jaxlint.projects import project_folder
 from jaxlint.rulebook import Rule, load_rules, names_of
 from jaxlint.settings import Flags, Settings
 from jaxlint.source.files import SourceFile, shown_path
+from jaxlint.source.parse import parse
 from jaxlint.source.text import SourceText
+
+# Of a document and what it imports only the document is new with each key. A tree takes ten to fifty times its text.
+KEPT_TREES = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +40,7 @@ class Projects:
 
     def __init__(self) -> None:
         self.rules: Mapping[str, Rule] = {rule.code: rule for rule in load_rules()}
+        self._parse = lru_cache(KEPT_TREES)(parse)
         self._files: dict[str, tuple[SourceFile, ...]] = {}
 
     def files_changed(self) -> None:
@@ -54,7 +60,7 @@ class Projects:
         file = SourceFile(shown_path(location, root), location)
         source = SourceText(file.path, text)
         shown = {shown_path(path, root): known for path, known in texts.items()}
-        inputs = Inputs({shown_path(path, root): data for path, data in given.items()}, texts=shown)
+        inputs = Inputs({shown_path(path, root): data for path, data in given.items()}, texts=shown, parse=self._parse)
         try:
             settings = replace(
                 choices.resolve(Flags(), names_of(self.rules.values()), location.parent), force_exclude=True
