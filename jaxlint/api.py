@@ -15,7 +15,7 @@ import importlib
 import inspect
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -29,7 +29,7 @@ from jaxlint.transfers import Transfer
 if TYPE_CHECKING:
     from jaxlint.witness.inside import Inside
     from jaxlint.witness.levels import Refused
-    from jaxlint.witness.recording import Site
+    from jaxlint.witness.recording import Site, Sums
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -113,10 +113,9 @@ class Transfers:
 
 
 def _line(transfer: Transfer) -> str:
-    asked = "explicit" if transfer.explicit else "implicit"
     direction = transfer.direction.replace("_", " ")
-    place = f"{transfer.path or '(no Python line)'}:{transfer.line} in {transfer.function}"
-    return f"{place}: {transfer.count} {asked}, {direction}, {transfer.bytes} bytes"
+    place = f"{transfer.path}:{transfer.line} in {transfer.function}" if transfer.path else transfer.place
+    return f"{place}: {transfer.count} {transfer.asked}, {direction}, {transfer.bytes} bytes"
 
 
 @contextmanager
@@ -132,7 +131,7 @@ def record(backend: str = "auto") -> Iterator[Transfers]:
         last.append(_transfers(inside, before))
 
 
-def _transfers(inside: "Inside", before: Mapping[tuple[object, ...], tuple[int, int, float]]) -> list[Transfer]:
+def _transfers(inside: "Inside", before: "Sums") -> list[Transfer]:
     here = Path.cwd()
     made = [with_shown_path(_transfer(site), here) for site in inside.recording.since(before)]
     return sorted(made, key=lambda transfer: (transfer.cost, transfer.path, transfer.line))
@@ -141,7 +140,7 @@ def _transfers(inside: "Inside", before: Mapping[tuple[object, ...], tuple[int, 
 def _transfer(site: "Site") -> Transfer:
     return Transfer(
         site.path, site.line, site.function, Direction(site.direction), site.explicit, site.count, site.bytes,
-        site.seconds, site.thread, site.stack,
+        site.seconds, site.thread, site.stack, allowed=site.allowed,
     )  # fmt: skip
 
 

@@ -74,7 +74,7 @@ def _transfer(row: Mapping[str, object]) -> Transfer:
             return Transfer(
                 path, line, function, Direction(direction), explicit, count, size, float(seconds), thread,
                 tuple(map(str, stack)), finding, turns, tuple(Moment(*moment) for moment in moments),
-                row.get("silenced") is True,
+                row.get("silenced") is True, int(str(row.get("allowed", 0))),
             )  # fmt: skip
     raise ValueError(row)
 
@@ -115,7 +115,7 @@ def merged(runs: Sequence[Run]) -> Run:
         exit_status=max((run.exit_status for run in runs), key=abs),
         seconds=max(run.began + run.seconds for run in runs) - began,
         transfers=transfers,
-        missed=tuple(n for n, t in enumerate(transfers) if t.finding is None and not t.explicit and not t.silenced),
+        missed=tuple(n for n, t in enumerate(transfers) if t.is_missed),
         unreached=tuple(row for row in runs[0].unreached if all(row in run.unreached for run in runs)),
         process=0,
         processes=len(runs),
@@ -152,6 +152,7 @@ def _sum(one: Transfer, other: Transfer) -> Transfer:
     return replace(
         one,
         count=one.count + other.count,
+        allowed=one.allowed + other.allowed,
         bytes=one.bytes + other.bytes,
         seconds=one.seconds + other.seconds,
         finding=one.finding or other.finding,

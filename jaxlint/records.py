@@ -24,6 +24,7 @@ class _Site:
     thread: str
     stack: tuple[str, ...]
     count: int = 0
+    allowed: int = 0
     bytes: int = 0
     seconds: float = 0.0
     first: float = float("inf")
@@ -106,12 +107,14 @@ class Records:
             case {
                 "path": str(path), "line": int(number), "function": str(function), "direction": str(direction),
                 "explicit": bool(explicit), "thread": str(thread), "stack": list(stack), "count": int(count),
+                "allowed": int(allowed),
                 "bytes": int(size), "seconds": float(seconds), "first": float(first), "last": float(last),
                 "bins": list(bins),
             }:  # fmt: skip
                 key = (path, number, function, direction, explicit)
                 site = self.sites.setdefault(key, _Site(thread, tuple(map(str, stack))))
                 site.count += count
+                site.allowed += allowed
                 site.bytes += size
                 site.seconds += seconds
                 site.first, site.last = min(site.first, began + first), max(site.last, began + last)
@@ -164,7 +167,7 @@ def _transfer(key: Key, site: _Site, start: float, width: float, turns: int | No
     moments = tuple(sums[number] for number in sorted(sums))
     return Transfer(
         path, line, function, Direction(direction), explicit, site.count, site.bytes, site.seconds, site.thread,
-        site.stack, None, turns, moments,
+        site.stack, None, turns, moments, allowed=site.allowed,
     )  # fmt: skip
 
 

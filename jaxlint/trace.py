@@ -89,7 +89,7 @@ def joined(
         found = found or _finding_of(transfer, quiet, checked, statements)
         silent = bool(found) or _is_skipped(transfer, checked, skipped)
         transfers.append(replace(transfer, finding=found[0].code if found else None, silenced=silent and not told))
-    missed = tuple(n for n, t in enumerate(transfers) if t.finding is None and not t.explicit and not t.silenced)
+    missed = tuple(n for n, t in enumerate(transfers) if t.is_missed)
     unreached = tuple(
         Unreached(finding.code, finding.span.path, finding.span.line)
         for found in by_path.values()

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from jaxlint.findings import Direction
 
 VERSION = 1
+NOWHERE = "(no Python line)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +26,8 @@ class Moment:
 class Transfer:
     """All transfers of one line, direction and explicitness. `stack` are the first one's calls, innermost first;
     `seconds` is how long the host waited or worked; `turns` how often the loop around it turned, where that is known;
-    `finding` the code of the static finding of that line, and `silenced` whether its user does not want to be told."""
+    `finding` the code of the static finding of that line, and `silenced` whether its user does not want to be told;
+    `allowed` how many crossed under a level `allow` that the program had set for itself."""
 
     path: str
     line: int
@@ -41,6 +43,24 @@ class Transfer:
     turns: int | None = None
     moments: tuple[Moment, ...] = ()
     silenced: bool = False
+    allowed: int = 0
+
+    @property
+    def asked(self) -> str:
+        """Whether the program asked by name, or allowed them all by a level of its own."""
+        if self.explicit:
+            return "explicit"
+        return "allowed" if self.allowed >= self.count > 0 else "implicit"
+
+    @property
+    def is_missed(self) -> bool:
+        """True where the static pass should have said something."""
+        return self.finding is None and self.asked == "implicit" and not self.silenced
+
+    @property
+    def place(self) -> str:
+        """Where, for people. A thread of the runtime runs no line of the program."""
+        return f"{self.path}:{self.line} {self.function}" if self.path else NOWHERE
 
     @property
     def cost(self) -> tuple[float, int, int]:

@@ -12,6 +12,7 @@ from jaxlint.api import Transfers, record, watch_inside
 from jaxlint.findings import Direction
 from jaxlint.records import Records, shown
 from jaxlint.report import run_text
+from jaxlint.report.context import counted
 
 Mark = tuple[tuple[object, ...], Mapping[str, object]]
 LOGGING = ("log", "log_explicit")
@@ -50,7 +51,7 @@ class Watched:
             if args:
                 return f"@pytest.mark.transfers takes directions by name, as in device_to_host=0, not {args[0]!r}"
             budget.update(kwargs)
-        counted = transfers if budget.pop(EXPLICIT, False) else transfers.implicit
+        judged = transfers if budget.pop(EXPLICIT, False) else transfers.implicit
         for name, most in budget.items():
             if name not in [*Direction]:
                 known = ", ".join((*Direction, EXPLICIT))
@@ -59,10 +60,10 @@ class Watched:
                 return f"@pytest.mark.transfers({name}={most!r}): a number of transfers is due"
         lines = []
         for name, most in budget.items():
-            crossed = counted.of(name)
+            crossed = judged.of(name)
             if isinstance(most, int) and crossed.count > most:
-                words = name.replace("_", " ")
-                lines.append(f"{crossed.count} transfers {words}, {most} are allowed:")
+                words, allowed = name.replace("_", " "), "is" if most == 1 else "are"
+                lines.append(f"{counted(crossed.count, 'transfer')} {words}, {most} {allowed} allowed:")
                 lines += [f"  {line}" for line in str(crossed).splitlines()]
         return "\n".join(lines)
 

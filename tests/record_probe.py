@@ -1,7 +1,9 @@
 """Records rows of the guard's table in a child process: what ``jaxlint.record`` has of each.
 
 Reads and writes what ``table_probe`` does. A direction's answer is "implicit" if anything crossed unasked, "explicit"
-if all was asked for by name, "allowed" if nothing crossed.
+if all was asked for by name, "allowed" if nothing crossed but what a level of the program's own allows: in the thread
+of the row, as the guard was asked. Where others took part, `others` is what crossed in them unasked, by direction, and
+`guarded` what a guard of the whole process says of the row, less what that of its thread says.
 """
 
 import io
@@ -9,11 +11,16 @@ import json
 import logging
 import os
 import sys
+import threading
 import warnings
+from collections import Counter
 
 import jaxlint
 from jaxlint.findings import Direction
-from table_probe import DIRECTIONS, Namespace, Probe, Request, Task
+from page_probe import captured_descriptor
+from table_probe import DIRECTIONS, LOGGED, Namespace, Probe, Request, Task
+
+SHORT = {direction: DIRECTIONS[direction.replace("_", "-")] for direction in Direction}
 
 
 def recorded(probe: Probe, task: Task) -> dict[str, object]:
@@ -27,16 +34,40 @@ def recorded(probe: Probe, task: Task) -> dict[str, object]:
     names, error = probe.prepared(task, kept), ""
     with jaxlint.record() as transfers:
         try:
-            exec(task["snippet"], names)
+            # Rows have the same lines; a site of the record is to be of one row.
+            exec(compile(task["snippet"], f"<{task['id']}>", "exec"), names)
         except (Exception, SystemExit) as raised:  # noqa: BLE001 an error is an answer
             error = f"{type(raised).__name__}: {raised}"[:300]
     probe.configure("jax_debug_nans", False)
+    here = threading.current_thread().name
     answer: dict[str, object] = {"error": error}
-    for direction in Direction:
-        crossed = transfers.of(direction)
-        short = DIRECTIONS[direction.replace("_", "-")]
-        answer[short] = "implicit" if crossed.implicit.count else "explicit" if crossed.count else "allowed"
+    for direction, short in SHORT.items():
+        asked = {transfer.asked for transfer in transfers.of(direction) if transfer.thread == here}
+        answer[short] = next((word for word in ("implicit", "explicit") if word in asked), "allowed")
+    others = Counter[str]()
+    for transfer in transfers.implicit:
+        if transfer.thread != here:
+            others[SHORT[transfer.direction]] += transfer.count
+    if others:
+        every, own = (logged(probe, task, kept, everywhere=everywhere) for everywhere in (True, False))
+        answer |= {"others": others, "guarded": every - own}
     return answer
+
+
+def logged(probe: Probe, task: Task, kept: Namespace, *, everywhere: bool) -> Counter[str]:
+    """What the guard logs of a row, by direction: that of the whole process, or that of this thread."""
+    if not everywhere:
+        return probe.attempt(task, "transfer_guard", "log", kept).logged
+    names = probe.prepared(task, kept)
+    with captured_descriptor() as file:
+        probe.configure("jax_transfer_guard", "log")
+        try:
+            exec(task["snippet"], names)
+        finally:
+            probe.configure("jax_transfer_guard", "allow")
+        file.seek(0)
+        text = file.read().decode("utf-8", "replace")
+    return Counter(DIRECTIONS[found] for found in LOGGED.findall(text))
 
 
 def main() -> None:

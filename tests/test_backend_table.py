@@ -66,6 +66,8 @@ class Answer(TypedDict, total=False):
     h2d: str
     d2h: str
     d2d: str
+    others: dict[str, int]
+    guarded: dict[str, int]
 
 
 @functools.cache

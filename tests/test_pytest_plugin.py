@@ -108,7 +108,7 @@ def test_budgets(suite: pytest.Pytester, words: tuple[str, ...]) -> None:
     done.assert_outcomes(passed=3, failed=4)
     failed = {line.partition("::")[2].partition(" ")[0] for line in lines if line.startswith("FAILED")}
     assert failed == {"test_over", "test_explicit", "TestClass::test_inherits", "TestClass::test_fails_by_itself"}
-    place = lines.index("4 transfers device to host, 1 are allowed:")
+    place = lines.index("4 transfers device to host, 1 is allowed:")
     said = [line.strip() for line in lines[place + 1 : place + 3]]
     assert set(said) == {
         "test_suite.py:23 in test_over: 3 implicit, device to host, 12 bytes",

@@ -4,6 +4,7 @@ import json
 import socket
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import jsonschema
@@ -154,7 +155,8 @@ def a_run(draw: st.DrawFn) -> Run:
         parts = draw(moments())
         count, size = sum(m.count for m in parts), sum(m.bytes for m in parts)
         seconds = sum(m.seconds for m in parts)
-        rows.append(Transfer("a.py", line, "f", direction, explicit, count, size, seconds, "main", (), moments=parts))
+        row = Transfer("a.py", line, "f", direction, explicit, count, size, seconds, "main", (), moments=parts)
+        rows.append(replace(row, allowed=count // 2))
     began = draw(st.floats(1e9, 1e9 + 5))
     return Run("sentinel", ("a.py",), 0, 9.0, tuple(rows), width=draw(st.floats(0.001, 1.0)), start=0.5, began=began)
 
@@ -165,6 +167,7 @@ def test_nothing_is_lost_in_putting_together(runs: list[Run]) -> None:
     for direction in Direction:
         told = [t for run in runs for t in run.transfers if t.direction is direction]
         kept = [t for t in whole.transfers if t.direction is direction]
+        assert sum(t.allowed for t in told) == sum(t.allowed for t in kept)
         for one, other in ((told, kept), (kept, [m for t in kept for m in t.moments])):
             assert sum(t.count for t in one) == sum(t.count for t in other)
             assert sum(t.bytes for t in one) == sum(t.bytes for t in other)

@@ -10,52 +10,29 @@ from backends import BACKENDS
 from guard_table import DIRECTIONS, Row, rows
 from test_backend_table import FEWEST, MEASURED_VERSIONS, NOT_INSTALLED, Answer, measured
 
-THREAD = "it runs in a thread of its own, which the guard of one thread does not see, and the record does"
-ALLOWED = "the program allows it, so the guard is silent; it crosses all the same"
-TO_CPU = "what a host callback gives back goes to the CPU device first, which is the host itself"
-ONE_CLIENT = "one CPU client: what is copied to the CPU device for a callback stays where it is"
-ON_PURPOSE = "an array that the program put on a CPU device is taken for a device's"
-OTHER_CLIENT = "the CPU device is another client's: what comes from there is an upload, what goes there a fetch"
-EVERYWHERE: Mapping[str, str] = {
-    "threading_print": THREAD,
-    "executor_np": THREAD,
-    "asyncio_to_thread": THREAD,
-    "id_context_explicit_get": ALLOWED,
-    "debug_print_jit": TO_CPU,
-    "debug_callback_jit": TO_CPU,
-    "debug_callback_np_inside": TO_CPU,
-    "pure_callback_jit": TO_CPU,
-    "pure_callback_eager": TO_CPU,
-    "io_callback_jit": TO_CPU,
-    "io_callback_eager": TO_CPU,
-    "debug_print_eager": ONE_CLIENT,
-    "debug_breakpoint_na": ONE_CLIENT,
-}
+ITS_OWN = "the CPU device that it names is the one that its arrays are on: nothing moves, and what is there is fetched"
 OF_BACKEND: Mapping[str, Mapping[str, str]] = {
     "sentinel": {
-        "dd_put_cpu_backend": ON_PURPOSE,
-        "dd_put_from_cpu_backend": ON_PURPOSE,
-        "dd_mix_cpu_array": ON_PURPOSE,
-        "dd_np_of_cpu_array": ON_PURPOSE,
-        "dd_print_cpu_array": ON_PURPOSE,
+        "dd_put_cpu_backend": ITS_OWN,
+        "dd_put_from_cpu_backend": ITS_OWN,
+        "dd_mix_cpu_array": ITS_OWN,
+        "dd_np_of_cpu_array": ITS_OWN,
+        "dd_print_cpu_array": ITS_OWN,
     },
-    "virtual": {
-        "dd_put_cpu_backend": OTHER_CLIENT,
-        "dd_put_from_cpu_backend": OTHER_CLIENT,
-        "dd_mix_cpu_array": OTHER_CLIENT,
-    },
+    "virtual": {},
 }
-# The table was measured with this one; others differ from it in rows of their own.
-VERSION = MEASURED_VERSIONS[0]
+# Rows of which a part runs in threads that a guard of one thread does not see.
+THREADED = {"threading_print", "executor_np", "asyncio_to_thread"}
 
 
 def difference(row: Row, answer: Answer, version: str) -> str | None:
-    """Nothing if a row is recorded as the guard counted it; None where it can not be run here."""
+    """Nothing if a row is recorded as the guard counted it; None where it can not be run here, or was not there."""
     expected = {direction: row.expected(version, direction) for direction in DIRECTIONS}
+    fails = any(said.startswith(("n/a", "error")) for said in expected.values())
     if "failed" in answer:
-        if NOT_INSTALLED.search(answer["failed"]) or any(e.startswith(("n/a", "error")) for e in expected.values()):
-            return None
-        return answer["failed"]
+        return None if fails or NOT_INSTALLED.search(answer["failed"]) else answer["failed"]
+    if fails:
+        return None
     found = {"h2d": answer["h2d"], "d2h": answer["d2h"], "d2d": answer["d2d"]}
     return "; ".join(
         f"{direction} was {said}, is {found[direction]}"
@@ -64,22 +41,36 @@ def difference(row: Row, answer: Answer, version: str) -> str | None:
     )
 
 
+def answers(backend: str) -> tuple[str, Mapping[str, Answer]]:
+    """The version of jax, and what the record has of each row."""
+    version = metadata.version("jax")
+    if version not in MEASURED_VERSIONS:
+        pytest.skip(f"the table was not measured with jax {version}")
+    return version, measured(backend, "record_probe.py")
+
+
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_a_row_is_recorded_as_the_guard_counted_it(backend: str) -> None:
-    version = metadata.version("jax")
-    if version != VERSION:
-        pytest.skip(f"the table was measured with jax {VERSION}, not {version}")
-    answers = measured(backend, "record_probe.py")
-    found = {row.id: difference(row, answers[row.id], version) for row in rows()}
+    version, answered = answers(backend)
+    found = {row.id: difference(row, answered[row.id], version) for row in rows()}
     assert sum(what is not None for what in found.values()) > FEWEST
-    listed = {**EVERYWHERE, **OF_BACKEND[backend]}
+    listed = OF_BACKEND[backend]
     different = {row: what for row, what in found.items() if what}
     assert {row: what for row, what in different.items() if row not in listed} == {}
     assert sorted(listed.keys() - different.keys()) == [], "listed, but recorded as measured"
 
 
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_what_other_threads_transfer_a_guard_of_the_whole_process_counts(backend: str) -> None:
+    _, answered = answers(backend)
+    threaded = {row: answer for row, answer in answered.items() if answer.get("others")}
+    assert threaded.keys() == THREADED
+    for row, answer in threaded.items():
+        assert answer["others"] == answer["guarded"] == {"d2h": 1}, row
+
+
 def test_every_listed_row_exists_and_has_a_reason() -> None:
     names = {row.id for row in rows()}
-    for listed in (EVERYWHERE, *OF_BACKEND.values()):
+    for listed in OF_BACKEND.values():
         assert set(listed) <= names
         assert all(len(reason.split()) > 3 for reason in listed.values())

@@ -215,6 +215,20 @@ def test_transfers_inside_pythons_own_library_are_of_the_line_that_led_there(tmp
     assert not [row for row in report["unreached"] if row["line"] in (6, 7)]
 
 
+@pytest.mark.parametrize("fault", ["raise ImportError('no backend')", "1 / 0", "import nonesuch", "def f(: pass"])
+def test_an_import_of_jax_that_fails_has_the_traceback_of_a_plain_run(tmp_path: Path, fault: str) -> None:
+    (tmp_path / "jax").mkdir()
+    (tmp_path / "jax" / "__init__.py").write_text("from jax import deeper\n")
+    (tmp_path / "jax" / "deeper.py").write_text(f"{fault}\n")
+    (tmp_path / "a.py").write_text("def start():\n    import jax\nstart()\n")
+    plain = subprocess.run(
+        [sys.executable, "a.py"], cwd=tmp_path, env=environment(), capture_output=True, text=True, check=False
+    )
+    done = run(tmp_path, "--isolated", "-q", "--backend", "sentinel", "a.py")
+    assert (done.returncode, done.stderr) == (plain.returncode, plain.stderr)
+    assert plain.returncode == 1
+
+
 THREADS = """\
 import multiprocessing, os, threading
 import jax, jax.numpy as jnp
@@ -238,6 +252,141 @@ def test_threads_and_children(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text(THREADS)
     (fetch,) = [t for t in recorded(tmp_path, "sentinel", "a.py")["transfers"] if t["direction"] == "device_to_host"]
     assert (fetch["count"], fetch["bytes"], fetch["line"]) == (10, 40, 6)
+
+
+ON_THE_HOST = """\
+import jax, jax.numpy as jnp, numpy as np
+step = jax.jit(lambda a: (jax.debug.print("{}", a.sum()), a * 2)[1])
+x = jax.block_until_ready(step(jnp.arange(8, dtype=jnp.float32)))
+for turn in range(3):
+    x = step(x)
+    jax.effects_barrier()
+    jax.debug.print("eager {}", x)
+host = jax.devices("cpu")[0]
+kept = jax.device_put(np.ones(8, np.float32), host)
+moved = jax.device_put(x + 1, host)
+back = jax.device_put(kept, jax.devices()[0])
+mixed = x + kept
+print(kept)
+"""
+# Line, direction, explicitness: how many, of how many bytes.
+CALLED_BACK = {
+    (7, "device_to_device", True): (3, 96),
+    (7, "device_to_host", False): (3, 96),
+    (9, "host_to_device", True): (1, 32),
+}
+AT_THE_HOST = {
+    "virtual": {
+        (10, "device_to_device", True): (1, 32),
+        (10, "device_to_host", False): (1, 32),
+        (11, "device_to_device", True): (1, 32),
+        (12, "device_to_device", False): (1, 32),
+    },
+    # There the CPU's device is the one where all arrays are.
+    "sentinel": {(13, "device_to_host", False): (1, 32)},
+}
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_the_devices_of_the_host(tmp_path: Path, backend: str) -> None:
+    """What goes to them, by a callback too, is recorded as the guard counts it, and once."""
+    (tmp_path / "a.py").write_text(ON_THE_HOST)
+    transfers = recorded(tmp_path, backend, "a.py")["transfers"]
+    uploads = [t for t in transfers if t["direction"] == "host_to_device" and t["line"] not in (7, 9)]
+    # The callback of compiled code runs in whatever thread; scalars of eager code are uploaded beside.
+    assert sum(t["count"] for t in uploads if t["explicit"]) == 4
+    assert {t["line"] for t in uploads if not t["explicit"]} <= {10}
+    others = {
+        (t["line"], t["direction"], t["explicit"]): (t["count"], t["bytes"]) for t in transfers if t not in uploads
+    }
+    assert others == {**CALLED_BACK, **AT_THE_HOST[backend]}
+
+
+ALLOWS = """\
+import jax, jax.numpy as jnp
+step = jax.jit(lambda a: a + 1)
+for turn in range(4):
+    x = step(jnp.arange(3.0))
+    with jax.transfer_guard_device_to_host("allow"):
+        print(x)
+    with jax.transfer_guard("allow" if turn % 2 else "log"):
+        float(x[0] + 1)
+"""
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_what_the_program_allows_is_not_missed(tmp_path: Path, backend: str) -> None:
+    (tmp_path / "a.py").write_text(ALLOWS.replace("print(x)", "str(x)"))
+    done = run(tmp_path, "--isolated", "--backend", backend, "--report", "r.json", "a.py")
+    report = json.loads((tmp_path / "r.json").read_text("utf-8"))
+    jsonschema.Draft202012Validator(SCHEMA).validate(report)
+    fetches = {t["line"]: t for t in report["transfers"] if t["direction"] == "device_to_host"}
+    assert {line: (t["count"], t["allowed"]) for line, t in fetches.items()} == {6: (4, 4), 8: (4, 2)}
+    said = {line.split()[-2]: line for line in done.stderr.splitlines() if "device to host  " in line}
+    assert "  allowed  " in said["a.py:6"]
+    assert "  implicit  " in said["a.py:8"]
+    missed = [report["transfers"][index]["line"] for index in report["missed"]]
+    assert 6 not in missed
+
+
+POOL = """\
+import multiprocessing, sys
+import jax, jax.numpy as jnp
+
+def work(turn):
+    return [float(jnp.arange(3.0).sum()) for _ in range(turn)]
+
+if __name__ == "__main__":
+    with multiprocessing.get_context(sys.argv[1]).Pool(2) as pool:
+        assert len(pool.map(work, range(1, 12), chunksize=1)) == 11
+    from multiprocessing.pool import ThreadPool
+    with ThreadPool(2) as pool:
+        pool.map(work, [1, 1])
+"""
+
+
+@pytest.mark.parametrize("method", ["spawn", "fork"] if sys.platform == "linux" else ["spawn"])
+def test_the_workers_of_a_pool_are_killed_and_lose_nothing(tmp_path: Path, method: str) -> None:
+    (tmp_path / "a.py").write_text(POOL)
+    report = recorded(tmp_path, "sentinel", "a.py", method, more={"PYTHONWARNINGS": "ignore"})
+    (fetch,) = [t for t in report["transfers"] if t["direction"] == "device_to_host"]
+    assert fetch["count"] == sum(range(1, 12)) + 2
+
+
+ENDED = """\
+import multiprocessing, os, pickle, signal, sys
+import jax, jax.numpy as jnp
+x = jax.jit(lambda a: a + 1)(jnp.arange(3.0))
+for turn in range(5):
+    float(x[turn % 2] + turn)
+float(x[2])
+assert pickle.loads(pickle.dumps(os._exit)) is os._exit
+{end}
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals end no process there")
+@pytest.mark.parametrize(
+    ("end", "status", "counts"),
+    [
+        ("os._exit(3)", 3, {5: 5, 6: 1}),
+        ("os.abort()", 134, {5: 5, 6: 1}),
+        ("sys.exit(4)", 4, {5: 5, 6: 1}),
+        ("os.execl(sys.executable, 'python', '-c', '')", 0, {5: 5, 6: 1}),
+        ("os.kill(os.getpid(), signal.SIGKILL)", 137, {5: 5, 6: 1}),
+        ("os.kill(os.fork() or os.getpid(), signal.SIGKILL)", 0, {5: 5, 6: 1}),
+        ("os.fork() or (float(x[2] + 9), os._exit(0))", 0, {5: 5, 6: 1, 8: 1}),
+    ],
+)
+def test_however_a_program_ends_each_of_its_lines_is_told(
+    tmp_path: Path, end: str, status: int, counts: dict[int, int]
+) -> None:
+    """A line is written when it is new, and all that is known before an end that Python does not see."""
+    (tmp_path / "a.py").write_text(ENDED.replace("{end}", end))
+    done = run(tmp_path, "--isolated", "-q", "--backend", "sentinel", "--report", "r.json", "a.py")
+    assert done.returncode == status, done.stderr
+    transfers = json.loads((tmp_path / "r.json").read_text("utf-8"))["transfers"]
+    assert {t["line"]: t["count"] for t in transfers if t["direction"] == "device_to_host"} == counts
 
 
 KILLED = """\
@@ -294,6 +443,25 @@ def test_compare(tmp_path: Path) -> None:
     assert any(line.startswith("the whole run: ") for line in lines)
 
 
+def test_the_folder_of_a_report_is_made(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("print(1)\n")
+    done = run(tmp_path, "--isolated", "-q", "--report", "new/deep/r.json", "a.py")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "1\n", "")
+    assert json.loads((tmp_path / "new" / "deep" / "r.json").read_text("utf-8"))["exit_status"] == 0
+
+
+@pytest.mark.parametrize("quiet", [(), ("-q",)])
+def test_what_was_recorded_is_told_where_the_report_cannot_be_written(tmp_path: Path, quiet: tuple[str, ...]) -> None:
+    """The program itself makes something else of its place."""
+    (tmp_path / "a.py").write_text(f"open('out', 'w').close()\n{SWALLOW}")
+    words = ("--isolated", "--backend", "sentinel", *quiet, "--report", "out/r.json", "a.py")
+    done = run(tmp_path, *words)
+    assert done.returncode == 2
+    *table, last = done.stderr.splitlines()
+    assert last.startswith("jaxlint: out: cannot be made: ")
+    assert [line for line in table if "device to host  implicit" in line and line.endswith("a.py:5 <module>")]
+
+
 @pytest.mark.parametrize(
     ("words", "line"),
     [
@@ -302,6 +470,9 @@ def test_compare(tmp_path: Path) -> None:
         (("nonesuch.py",), "nonesuch.py: no such script"),
         (("n.ipynb",), "n.ipynb: a notebook is no script: record what its cells do by `jaxlint.record()` in them"),
         (("--report", "x.pdf", "a.py"), "--report x.pdf: the suffix chooses the form"),
+        (("--report", "a.py/x.json", "a.py"), "--report a.py/x.json: a.py is no folder"),
+        (("--report", "a.py/no/x.html", "a.py"), "--report a.py/no/x.html: a.py is no folder"),
+        (("--report", "file", "a.py"), "--report file: file is no folder"),
         (("--guard", "never", "a.py"), "argument --guard: invalid choice: 'never'"),
         (("--compare", "a.py", "b.json"), "a.py is no report of `jaxlint run`"),
         (("--compare", "b.json", "b.json"), "b.json: cannot be read"),
@@ -312,6 +483,7 @@ def test_wrong_requests_are_one_line(tmp_path: Path, words: tuple[str, ...], lin
     (tmp_path / "a.py").write_text("print(1)\n")
     (tmp_path / "c.json").write_text('{"version": 9}')
     (tmp_path / "n.ipynb").write_text("{}")
+    (tmp_path / "file").touch()
     done = run(tmp_path, *words)
     assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1), done.stderr
     assert done.stderr.startswith(f"jaxlint: {line}")

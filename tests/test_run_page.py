@@ -144,6 +144,10 @@ def test_cards_and_heat(opened: Opened) -> None:
     page.select_option("#measure", "count")
     assert heat.inner_text().startswith("10")
     assert "10 turns of 100.00 ms" in page.locator("#about").text_content()
+    assert (
+        page.locator("#scale").inner_text()
+        == "Bars: count in each 100.00 ms, 3 at most; line: turns of the loop, 1 at most."
+    )
 
 
 def test_filters(opened: Opened) -> None:

@@ -10,7 +10,7 @@ from jaxlint.errors import UserError
 from jaxlint.findings import Direction
 from jaxlint.ranks import from_json
 from jaxlint.records import Records
-from jaxlint.report import run_compare, run_json
+from jaxlint.report import run_compare, run_json, run_text
 from jaxlint.report.run_text import amount, duration
 from jaxlint.statements import Statements
 from jaxlint.transfers import Run, Steps, Transfer
@@ -93,11 +93,21 @@ def test_code_made_anew_does_not_fill_the_memory(tmp_path: Path) -> None:
     assert [site.count for site in made.sites.values()] == [200]
 
 
-def test_nothing_is_noted_in_a_callback(tmp_path: Path) -> None:
+def test_nothing_is_noted_silently(tmp_path: Path) -> None:
     made = recording(tmp_path)
-    made.thread.silent = 1
-    cross(made, 3)
+    with made.silently():
+        cross(made, 3)
     assert made.sites == {}
+
+
+def test_a_transfer_of_a_thread_without_python_is_said_to_have_no_line() -> None:
+    row = Transfer("", 0, "", Direction.HOST_TO_DEVICE, False, 3, 12, 0.1, "Dummy-1", ())
+    run = Run("virtual", ("a.py",), 0, 1.0, (row,), missed=(0,))
+    lines = run_text.render(run).splitlines()
+    assert lines[-1] == "missed by the static pass (1): (no Python line)"
+    assert [line for line in lines if line.endswith("  -        (no Python line)")]
+    changed = run_compare.render(run, Run("virtual", ("a.py",), 0, 1.0, ()))
+    assert changed.splitlines()[1].endswith("implicit  (no Python line)")
 
 
 def test_the_time_of_a_fetch_is_the_whole_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -130,7 +140,7 @@ def told(folder: Path, number: int, sites: list[dict[str, object]]) -> None:
 def site(line: int, direction: str, count: int, seconds: float, **more: object) -> dict[str, object]:
     return {
         "path": "/p/a.py", "line": line, "function": "f", "direction": direction, "explicit": False, "thread": "main",
-        "stack": [f"/p/a.py:{line} f"], "first": 1.0, "last": 10.0, "count": count, "bytes": 4 * count,
+        "stack": [f"/p/a.py:{line} f"], "first": 1.0, "last": 10.0, "count": count, "allowed": 0, "bytes": 4 * count,
         "seconds": seconds, "bins": [[2, count, 4 * count, seconds]], **more,
     }  # fmt: skip
 
@@ -198,6 +208,23 @@ def test_compare() -> None:
     assert [line.split()[0] for line in other.splitlines()[1:3]] == ["gone", "new"]
     assert "1.50 times slower" in other
     assert "times do not compare" in other
+
+
+@pytest.mark.parametrize(
+    ("count", "turns", "shown"),
+    [
+        (10, 10, "1"),
+        (25, 10, "2.5"),
+        (1, 3, "0.33"),
+        (20, 10_000, "0.002"),
+        (7, 100, "0.07"),
+        (3, 1, ""),
+        (3, None, ""),
+    ],
+)
+def test_how_many_a_turn(count: int, turns: int | None, shown: str) -> None:
+    row = Transfer("a.py", 3, "f", Direction.DEVICE_TO_HOST, False, count, 4, 0.1, "main", (), turns=turns)
+    assert run_text.per_turn(row) == shown
 
 
 def test_words_for_people() -> None:

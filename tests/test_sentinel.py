@@ -219,7 +219,20 @@ x, y = fresh(), fresh()
 with jax.transfer_guard_device_to_host("log"):
     np.asarray(x), str(x), str(y), jax.device_get(fresh())
 """
-    assert str(run(program, stderr=True)).count("device-to-host transfer") == 2
+    said = str(run(program, stderr=True))
+    assert said.count("device-to-host transfer") == 2
+    # Of the array and not of what the guard is asked with.
+    assert said.count("guard_lib.cc:0] device-to-host transfer: shape=(8), dtype=F32, device=cpu:0") == 2
+
+
+def test_where_the_log_of_jaxlib_is_off_nothing_is_written() -> None:
+    program = f"""import os
+os.environ["TF_CPP_MIN_LOG_LEVEL"] = "2"
+{INSTALL}
+with jax.transfer_guard_device_to_host("log_explicit"):
+    np.asarray(fresh()), jax.device_get(fresh())
+"""
+    assert "transfer" not in str(run(program, stderr=True))
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """`jaxlint run` and `jaxlint report`: what programs transferred."""
 
+import os
 import sys
 import tokenize
 import uuid
@@ -43,6 +44,8 @@ def run(request: RunRequest) -> int:
     )
     settings = choices.resolve(flags, names_of(rules.values()), Path.cwd())
     render = _run_form(request.report)
+    if request.report is not None:
+        _require_place(request.report, request.report.parent if render else request.report)
     runs = trace.run(
         request.words,
         python=find_python(request.python or settings.confirm.python, "jaxlint run"),
@@ -59,13 +62,37 @@ def run(request: RunRequest) -> int:
         say("interrupted: what the static pass says of these lines is left out")
     with noted():
         done, *each = (with_shown_paths(run, Path.cwd()) for run in runs)
-        if render is None:
-            _write_each(each or [done], request.report)
-        elif request.report is not None:
-            write(render(done, lambda path: inputs.lines(path, None)), request.report)
         if not request.quiet:
             show(run_text.render(done, stacks=request.stacks), sys.stderr)
+        try:
+            if render is None:
+                _write_each(each or [done], request.report)
+            elif request.report is not None:
+                _make_folder(request.report.parent)
+                write(render(done, lambda path: inputs.lines(path, None)), request.report)
+        except UserError:
+            if request.quiet:
+                # What a long run did is not to be lost with the report.
+                show(run_text.render(done, stacks=True, limit=None), sys.stderr)
+            raise
     return done.exit_status
+
+
+def _require_place(report: Path, folder: Path) -> None:
+    """UserError where no report can be written: it is to be known before a long run, and not after it. A folder that is
+    not there may be made by the program, or is made at the end."""
+    nearest = next((known for known in (folder, *folder.parents) if os.path.exists(known)), folder)
+    if not nearest.is_dir():
+        raise UserError(f"--report {report}: {nearest} is no folder")
+    if not os.access(nearest, os.W_OK | os.X_OK):
+        raise UserError(f"--report {report}: {nearest} cannot be written to")
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"{folder}: cannot be made: {error.strerror}") from None
 
 
 def _joined(runs: Sequence[Run], settings: Settings, rules: Mapping[str, Rule], inputs: Inputs) -> list[Run]:
@@ -82,10 +109,7 @@ def _joined(runs: Sequence[Run], settings: Settings, rules: Mapping[str, Rule], 
 def _write_each(runs: Sequence[Run], folder: Path | None) -> None:
     """A report for each process, under names that those of other computers have not."""
     assert folder is not None
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UserError(f"{folder}: cannot be made: {error.strerror}") from None
+    _make_folder(folder)
     for run in runs:
         write(run_json.render(run), folder / f"rank{run.process}-{uuid.uuid4().hex[:12]}.json")
 

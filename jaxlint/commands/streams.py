@@ -5,6 +5,7 @@ Standard output carries findings (or what was asked for) and nothing else; every
 
 import os
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TextIO
 
@@ -59,7 +60,8 @@ def write(text: str, path: Path | None) -> None:
             scratch.replace(path.resolve())
     except OSError as error:
         if scratch is not path:
-            scratch.unlink(missing_ok=True)
+            with suppress(OSError):
+                scratch.unlink()
         raise UserError(f"{path}: cannot write the report: {error.strerror}") from None
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from jaxlint.report.context import escape
 from jaxlint.report.run_text import ARROWS, amount, duration
-from jaxlint.transfers import Run
+from jaxlint.transfers import NOWHERE, Run
 
 HEADS = ("", "count", "bytes", "time", "direction", "asked", "function")
 NUMBERS = range(1, 4)
@@ -81,7 +81,7 @@ def _row(key: Key, old: _Sum | None, new: _Sum | None) -> tuple[str, ...]:
         f"{duration(before.seconds)} -> {duration(after.seconds)}",
         next(words for known, words in ARROWS.items() if known == direction),
         "explicit" if explicit else "implicit",
-        f"{escape(path)} {escape(function)}",
+        f"{escape(path)} {escape(function)}" if path else NOWHERE,
     )
 
 

@@ -64,6 +64,7 @@ def transfer_object(transfer: Transfer) -> dict[str, object]:
         "direction": str(transfer.direction),
         "explicit": transfer.explicit,
         "count": transfer.count,
+        "allowed": transfer.allowed,
         "bytes": transfer.bytes,
         "seconds": round(transfer.seconds, 9),
         "thread": transfer.thread,

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 
 from jaxlint.findings import Direction
-from jaxlint.report.context import escape
+from jaxlint.report.context import counted, escape
 from jaxlint.transfers import Differing, Run, Transfer, total
 
 ARROWS = {
@@ -40,7 +40,7 @@ def _summary(run: Run) -> list[str]:
     lines = [_processes(f"{command}, {run.backend or 'no jax'}", run)]
     if run.steps is not None:
         each = f", {duration(run.steps.seconds)} each" if run.steps.seconds else ""
-        lines.append(f"loop at {escape(run.steps.path)}:{run.steps.line}: {run.steps.count} turns{each}")
+        lines.append(f"loop at {escape(run.steps.path)}:{run.steps.line}: {counted(run.steps.count, 'turn')}{each}")
     return lines + _directions(run)
 
 
@@ -51,7 +51,8 @@ def _directions(run: Run) -> list[str]:
         if count:
             asked = sum(t.count for t in run.transfers if t.direction is direction and t.explicit)
             lines.append(
-                f"{words + ':':<17} {count} transfers ({count - asked} implicit), {amount(size)}, {duration(seconds)}"
+                f"{words + ':':<17} {counted(count, 'transfer')} ({count - asked} implicit), {amount(size)}, "
+                f"{duration(seconds)}"
             )
     if not run.transfers:
         lines.append("nothing was transferred")
@@ -77,13 +78,15 @@ def _table(run: Run, stacks: bool, limit: int | None, without: int | None = None
             lines += [f"{'':>{sum(widths) + 2 * len(widths)}}  {escape(call)}" for call in _calls(shown[number - 1])]
     left = len(run.transfers) - len(shown)
     if left:
-        lines.append(f"… and {left} lines that cost less{'' if without else ': --report FILE has all of them'}")
+        costs = "costs" if left == 1 else "cost"
+        more = "" if without else ": --report FILE has all of them"
+        lines.append(f"… and {counted(left, 'line')} that {costs} less{more}")
     return lines
 
 
 def _calls(transfer: Transfer) -> list[str]:
     """Those besides the line itself: of libraries that it called, and of what called it."""
-    return [call for call in transfer.stack if call != f"{transfer.path}:{transfer.line} {transfer.function}"]
+    return [call for call in transfer.stack if call != transfer.place]
 
 
 def _row(transfer: Transfer) -> tuple[str, ...]:
@@ -93,9 +96,9 @@ def _row(transfer: Transfer) -> tuple[str, ...]:
         per_turn(transfer),
         amount(transfer.bytes),
         ARROWS[transfer.direction],
-        "explicit" if transfer.explicit else "implicit",
+        transfer.asked,
         _finding(transfer),
-        f"{escape(transfer.path or '(no Python line)')}:{transfer.line} {escape(transfer.function)}",
+        escape(transfer.place),
     )
 
 
@@ -126,15 +129,19 @@ def _counts(row: Differing) -> str:
 def _static(run: Run) -> list[str]:
     lines = []
     if run.missed:
-        places = [f"{escape(t.path)}:{t.line}" for t in (run.transfers[index] for index in run.missed)]
+        places = [_line(run.transfers[index]) for index in run.missed]
         lines += ["", _counted_list("missed by the static pass", places)]
-    quiet = [f"{escape(t.path)}:{t.line}" for t in run.transfers if t.silenced]
+    quiet = [_line(transfer) for transfer in run.transfers if transfer.silenced]
     if quiet:
         lines += ["", _counted_list("silenced by a comment or the configuration", quiet)]
     if run.unreached:
         places = [f"{row.code} {escape(row.path)}:{row.line}" for row in run.unreached]
         lines += ["", _counted_list("found by the static pass, never seen to transfer", places)]
     return lines
+
+
+def _line(transfer: Transfer) -> str:
+    return f"{escape(transfer.path)}:{transfer.line}" if transfer.path else transfer.place
 
 
 def _refused(run: Run) -> list[str]:
@@ -158,7 +165,9 @@ def _listed(places: Sequence[str], most: int = 8) -> str:
 def per_turn(transfer: Transfer) -> str:
     """How many in each turn of the loop, where that is known."""
     rate = transfer.per_turn if transfer.turns and transfer.turns > 1 else None
-    return "" if rate is None else f"{rate:.2f}".rstrip("0").rstrip(".")
+    if rate is None:
+        return ""
+    return f"{rate:.2g}" if 1e-4 <= rate < 0.1 else f"{rate:.2f}".rstrip("0").rstrip(".")
 
 
 def duration(seconds: float) -> str:

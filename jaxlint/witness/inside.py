@@ -14,10 +14,9 @@ from types import ModuleType
 from . import device, tracing, virtual
 from .backends import AUTO, NAMES, SENTINEL
 from .levels import Levels, Refused, refusal_in
-from .passages import Passages, no_short_cut
+from .passages import Passages
 from .plugin import Table
 from .recording import Recording
-from .slots import Slots
 from .start import after_import
 
 # Where this package and what lies above it are: none of their lines is the program's.
@@ -58,10 +57,8 @@ class Inside:
         elif self.name == SENTINEL:
             self.watch_doors()
         else:
-            passages = Passages(self.recording)
-            passages.note_device_fetches()
-            passages.note_uploads(lambda: False)
-            no_short_cut()
+            Passages(self.recording).note_device_fetches()
+            tracing.note_deliveries(self.recording)
         self.levels.set()
 
     def refusing(self, directions: Sequence[str], explicit: bool) -> ExitStack:
@@ -100,8 +97,7 @@ class Inside:
 
     def watch_table(self, table: Table) -> None:
         """A plugin is about to serve."""
-        Slots(table, self.recording)
-        Passages(self.recording).time_fetches()
+        tracing.watch_table(table, self.recording)
 
     def watch_doors(self) -> None:
         """The ordinary CPU client serves, behind `sentinel`."""

@@ -34,6 +34,26 @@ def replace_callbacks(made: Callable[[Callable[..., Any]], Callable[..., Any]]) 
                 primitive.impl = new
 
 
+def host_device() -> Any:
+    """The one to which jax brings what a callback is given."""
+    from jax._src import xla_bridge
+
+    return xla_bridge.local_devices(backend="cpu")[0]
+
+
+def host_client() -> Any:
+    """The ordinary CPU's, where it stands beside an accelerator's; None where it is alone, or nothing is there yet."""
+    from jax._src import xla_bridge
+
+    return xla_bridge._backends.get("cpu") if len(xla_bridge._backends) > 1 else None
+
+
+def described(value: Any) -> str:
+    """Shape and type of an array, as the guard names them."""
+    shape, name = getattr(value, "shape", ()), str(getattr(getattr(value, "dtype", None), "name", "?"))
+    return f"shape=({','.join(map(str, shape))}), dtype={xla_type(name)}"
+
+
 def xla_type(name: str) -> str:
     """The guard's name of a NumPy type: F32 for float32."""
     if name == "bool":

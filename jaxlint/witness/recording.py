@@ -2,8 +2,8 @@
 
 A site holds sums alone, so that memory and the record grow with the program's lines and never with its transfers. The
 times are kept in bins whose width doubles when the run outgrows them. The whole state is written anew each time, by
-renaming a file into place: when a site is new, when counts double, every few seconds and at the end, so that a process
-that is killed loses little.
+renaming a file into place: when a site is new (of many, as often as the share of time allows), when counts double,
+every few seconds and at the end, so that a process that is killed loses little.
 """
 
 import json
@@ -27,6 +27,8 @@ FIRST_WIDTH = 0.001
 FLUSH_SECONDS = 2.0
 # Writing takes at most one part in so many of the time of a run.
 FLUSH_SHARE = 50
+# So many sites are written as they are new.
+FIRST_SITES = 64
 # Code that a program makes anew in a loop must not fill the memory.
 PLACES = 1 << 15
 PACKAGES = ("jax", "jaxlib", "numpy", "ml_dtypes")
@@ -37,14 +39,16 @@ OWN, LIBRARY, JAX = range(3)
 STANDARD = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
 INSTALLED = {"site-packages", "dist-packages"}
 WORDS = ("path", "line", "function", "direction", "explicit", "thread", "stack")
+Sums = Mapping[tuple[object, ...], tuple[int, int, int, float]]
 _clock = time.perf_counter
 
 
 @dataclass(slots=True)
 class Site:
     """Transfers of one direction at a line. `stack` are the first one's calls, innermost first, as "path:line name";
-    `thread` is the first one's thread; `bins` has [count, bytes, seconds] by the number of the bin;
-    `first` and `last` are seconds since the record began."""
+    `thread` is the first one's thread; `allowed` of them crossed while a level `allow` held that the program had set in
+    their thread; `bins` has [count, bytes, seconds] by the number of the bin; `first` and `last` are seconds since the
+    record began."""
 
     path: str
     line: int
@@ -56,6 +60,7 @@ class Site:
     first: float = 0.0
     last: float = 0.0
     count: int = 0
+    allowed: int = 0
     bytes: int = 0
     seconds: float = 0.0
     bins: dict[int, list[float]] = field(default_factory=dict)
@@ -63,16 +68,19 @@ class Site:
     def told(self) -> dict[str, object]:
         """As a line of the record."""
         bins = [[number, *values] for number, values in sorted(self.bins.items())]
-        names = [*WORDS, "first", "last", "count", "bytes", "seconds"]
+        names = [*WORDS, "first", "last", "count", "allowed", "bytes", "seconds"]
         return {**{name: getattr(self, name) for name in names}, "bins": bins}
 
 
 class _Thread(threading.local):
-    """What this thread is doing: in a fetch that is timed from outside, with the site that it was noted at."""
+    """What this thread is doing: in a fetch that is timed from outside, with the site that it was noted at; in a copy
+    between two clients, which is noted as a whole; how deep in callbacks of the host, whose arrays are the host's."""
 
     fetching = False
     site: Site | None = None
     silent = 0
+    bridging = False
+    hosting = 0
 
 
 class Recording:
@@ -82,6 +90,7 @@ class Recording:
         # None: nothing is written, and who wants to know asks here.
         self.recorder = recorder
         self.on_site: Callable[[Site, Callable[[], str]], None] = lambda site, what: None
+        self.is_allowed: Callable[[str], bool] = lambda direction: False
         self.thread = _Thread()
         self.known_files: dict[str, int] = {}
         self.prefixes: tuple[str, ...] = (os.path.dirname(os.path.abspath(__file__)) + os.sep,)
@@ -95,7 +104,7 @@ class Recording:
         self.places: dict[tuple[int, int, str, bool], tuple[CodeType, Site]] = {}
         self.began, self.began_at = _clock(), time.time()
         self.width = FIRST_WIDTH
-        self.noted, self.next_count, self.next_time, self.pause = 0, 1, 0.0, FLUSH_SECONDS
+        self.noted, self.written, self.next_count, self.next_time, self.earliest = 0, 0, 1, 0.0, 0.0
 
     def learn_packages(self) -> None:
         """After the import of jax: whose frames are not the program's."""
@@ -103,6 +112,11 @@ class Recording:
         folders = [os.path.dirname(os.path.abspath(module.__file__)) + os.sep for module in modules if module.__file__]
         self.prefixes = (*self.prefixes, *folders)
         self.known_files.clear()
+        if "jax" in sys.modules:
+            from jax._src.lib import guard_lib
+
+            local, allow = guard_lib.thread_local_state, guard_lib.TransferGuardLevel.ALLOW
+            self.is_allowed = lambda direction: getattr(local(), direction, None) == allow
 
     def user_frame(self, frame: FrameType | None) -> FrameType | None:
         """The first frame that is the program's own, from here outwards. Where installed packages or Python's own
@@ -152,6 +166,8 @@ class Recording:
             if self.thread.fetching and direction != LAUNCH:
                 self.thread.site, seconds = site, 0.0
             site.count += times
+            if self.is_allowed(direction):
+                site.allowed += times
             site.bytes += size
             site.seconds += seconds
             site.last = now - self.began
@@ -185,11 +201,16 @@ class Recording:
                     site.seconds += now - began
                     self._bin(site, now)[2] += now - began
 
+    def settle(self) -> None:
+        """Writes what is not written yet."""
+        if self.noted != self.written:
+            self.flush()
+
     def flush(self) -> None:
         """Writes the whole state."""
-        began = _clock()
+        began, self.written = _clock(), self.noted
         if self.recorder is None:
-            self.next_count, self.next_time = sys.maxsize, float("inf")
+            self.next_count, self.next_time, self.earliest = sys.maxsize, float("inf"), float("inf")
             return
         with self.lock:
             lines = [{"began": self.began_at, "width": self.width}, *(site.told() for site in self.sites.values())]
@@ -202,23 +223,27 @@ class Recording:
             except OSError:
                 pass
             now = _clock()
-            self.pause = max(FLUSH_SECONDS, FLUSH_SHARE * (now - began))
-            self.next_count, self.next_time = max(2 * self.noted, self.next_count), now + self.pause
+            self.earliest = now + FLUSH_SHARE * (now - began)
+            self.next_count, self.next_time = (
+                max(2 * self.noted, self.next_count),
+                max(now + FLUSH_SECONDS, self.earliest),
+            )
 
-    def sums(self) -> dict[tuple[object, ...], tuple[int, int, float]]:
-        """Count, bytes and seconds of each site, as they stand."""
+    def sums(self) -> Sums:
+        """Count, how many of them allowed, bytes and seconds of each site, as they stand."""
         with self.lock:
-            return {key: (site.count, site.bytes, site.seconds) for key, site in self.sites.items()}
+            return {key: (site.count, site.allowed, site.bytes, site.seconds) for key, site in self.sites.items()}
 
-    def since(self, before: Mapping[tuple[object, ...], tuple[int, int, float]]) -> list[Site]:
+    def since(self, before: Sums) -> list[Site]:
         """What crossed since the sums were `before`."""
         made = []
         with self.lock:
             for key, site in self.sites.items():
-                count, size, seconds = before.get(key, (0, 0, 0.0))
+                count, allowed, size, seconds = before.get(key, (0, 0, 0, 0.0))
                 if site.count > count and site.direction != LAUNCH:
-                    size, seconds = site.bytes - size, site.seconds - seconds
-                    made.append(replace(site, count=site.count - count, bytes=size, seconds=seconds, bins={}))
+                    allowed, size, seconds = site.allowed - allowed, site.bytes - size, site.seconds - seconds
+                    count = site.count - count
+                    made.append(replace(site, count=count, allowed=allowed, bytes=size, seconds=seconds, bins={}))
         return made
 
     def _site(self, frame: FrameType | None, direction: str, explicit: bool, what: Callable[[], str]) -> Site:
@@ -242,6 +267,8 @@ class Recording:
             self.places[place] = (frame.f_code, site)
         if is_new:
             self.on_site(site, what)
+            if self.recorder is not None:
+                self.next_time = min(self.next_time, 0.0 if len(self.sites) <= FIRST_SITES else self.earliest)
         return site
 
     def _waiting(self, explicit: Callable[[], bool]) -> Site | None:

@@ -3,8 +3,8 @@
 On a CPU a fetch hands out the buffer itself, and the guard is not asked. Here the doors through which host code reads a
 `jax.Array` are replaced: each asks the real guard first, by fetching a stand-in that the guard does check on a CPU (an
 array of a sub-byte type, which is never handed out without a copy). Level, direction, thread, scope and explicitness
-are so judged by jaxlib itself; this module only rewrites the refusal to speak of the user's array. After a fetch the
-array keeps its host copy, as on an accelerator.
+are so judged by jaxlib itself; this module only rewrites the refusal, or the line of the log, to speak of the user's
+array. After a fetch the array keeps its host copy, as on an accelerator.
 
 Needs the standard library and jax alone, never the rest of jaxlint. Importing it imports jax; nothing asks for devices
 before the first guarded fetch. An array that the program put on a CPU device on purpose is taken for a device's.
@@ -12,11 +12,13 @@ before the first guarded fetch. An array that the program put on a CPU device on
 
 import ctypes
 import functools
+import os
 import re
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 
 import jax
 import ml_dtypes
@@ -33,6 +35,9 @@ BUFFER_ERROR = "INVALID_ARGUMENT: Python buffer protocol is only defined for CPU
 # offsetof(PyTypeObject, tp_as_buffer) in every 64-bit CPython up to 3.13; checked before it is used.
 TP_AS_BUFFER = 160
 BF_GETBUFFER = 1
+
+# The guard's lines are warnings; from this on jaxlib writes none.
+SILENT_LOG = 2
 
 _SUBJECT = re.compile(r"shape=\([^)]*\), dtype=[^,]+, device=\S+")
 _installed = threading.Lock()
@@ -140,16 +145,29 @@ class _Guard:
             level = guard_lib.global_state().device_to_host
         if level is None or level == guard_lib.TransferGuardLevel.ALLOW:
             return
-        stand_in = self._stand_in()
+        # What would be logged is what the like level refuses: the line is to speak of the array and not of a stand-in.
+        refusing = _REFUSING.get(level)
+        error = self._error(refusing or level)
+        if error is None:
+            return
+        subject = _subject(array)
+        if refusing is None:
+            raise type(error)(_SUBJECT.sub(subject, str(error).split("\n", 1)[0]))
+        _write_log(subject)
+
+    def _error(self, level: object) -> RuntimeError | None:
+        """What the guard says of a fetch at this level."""
+        stand_in, local = self._stand_in(), guard_lib.thread_local_state()
+        before, local.device_to_host = local.device_to_host, level
         try:
             self.fetch(stand_in)
         except RuntimeError as error:
             # A refused stand-in was not fetched and can be asked again.
             self.stand_ins.append(stand_in)
-            refusal = type(error)(_SUBJECT.sub(_subject(array), str(error).split("\n", 1)[0]))
-        else:
-            return
-        raise refusal
+            return error.with_traceback(None)
+        finally:
+            local.device_to_host = before
+        return None
 
     def _stand_in(self) -> ArrayImpl:
         """One that has not been fetched. It is a live array as any other: `jax.live_arrays` hands it out, and what was
@@ -159,6 +177,23 @@ class _Guard:
             if known._npy_value is None and not _is_deleted(known):
                 return known
         return _new_stand_in()
+
+
+_REFUSING = {
+    guard_lib.TransferGuardLevel.LOG: guard_lib.TransferGuardLevel.DISALLOW,
+    guard_lib.TransferGuardLevel.LOG_EXPLICIT: guard_lib.TransferGuardLevel.DISALLOW_EXPLICIT,
+}
+
+
+def _write_log(subject: str) -> None:
+    """A line as jaxlib's guard writes it, past whatever the program has put in the place of standard error."""
+    if os.environ.get("TF_CPP_MIN_LOG_LEVEL", "0") >= str(SILENT_LOG):
+        return
+    now = time.time()
+    moment = f"{time.strftime('%m%d %H:%M:%S', time.localtime(now))}.{int(now % 1 * 1e6):06}"
+    line = f"W{moment} {threading.get_native_id():>7} guard_lib.cc:0] device-to-host transfer: {subject}\n"
+    with suppress(OSError):
+        os.write(2, line.encode())
 
 
 class _Installed:

@@ -74,6 +74,8 @@ class Slots:
 
     def from_host(self, arguments: int, seconds: float) -> None:
         """{size, extension, client, data, type, dimensions, rank, …}"""
+        if self.recording.thread.bridging:
+            return
         elements, rank, place = 1, _word(arguments + 48), _word(arguments + 40)
         for axis in range(rank):
             elements *= ctypes.c_int64.from_address(place + WORD * axis).value
@@ -88,13 +90,15 @@ class Slots:
         """{size, extension, buffer, layout, destination, bytes, event}; no destination: only the size is asked."""
         if not _word(arguments + 32):
             return
-        state, buffer = self.state(), _word(arguments + 16)
-        explicit = bool(getattr(state, "explicit_device_get", False))
-        # What `device_put` reads is on its way to another client's device, if it does not fetch.
-        puts = bool(getattr(state, "explicit_device_put", False))
-        moves = puts and not explicit and not self.recording.thread.fetching
-        direction = "device_to_device" if moves else "device_to_host"
-        self.recording.note(direction, explicit or moves, _word(arguments + 40), seconds, lambda: self.describe(buffer))
+        thread, state, buffer = self.recording.thread, self.state(), _word(arguments + 16)
+        if thread.fetching:
+            direction, explicit = "device_to_host", bool(getattr(state, "explicit_device_get", False))
+        elif thread.bridging:
+            return
+        else:
+            # All of jax's Python fetches with that flag set: this is C++, on the way to another client's device.
+            direction, explicit = "device_to_device", bool(getattr(state, "explicit_device_put", False))
+        self.recording.note(direction, explicit, _word(arguments + 40), seconds, lambda: self.describe(buffer))
 
     def between(self, arguments: int, seconds: float) -> None:
         """{size, extension, buffer, device or memory, result}"""

@@ -5,7 +5,6 @@ configure: jax is awaited, never fetched.
 """
 
 import ast
-import atexit
 import hashlib
 import importlib.abc
 import importlib.machinery
@@ -20,6 +19,7 @@ from typing import Any
 from . import script
 from .backends import Backends
 from .cells import Cells
+from .ends import Ends
 from .marks import Marks
 from .plan import VARIABLE, Plan, read_plan
 from .records import Recorder
@@ -64,10 +64,9 @@ class Witness:
         after_import("IPython.core.interactiveshell", self.watch_shell)
         # Where older ones have what `%run` runs a file by.
         after_import("IPython.utils.py3compat", lambda module: _shadow_compile(module, self))
-        atexit.register(self.marks.finish)
+        Ends(self.marks.finish).watch(after_import)
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self.after_fork)
-        after_import("multiprocessing.util", self.finish_with_multiprocessing)
         try:
             script.replace_main(
                 lambda path: self.code_of_file(path, is_script=True), self.marks.place, self.plan.records
@@ -91,13 +90,6 @@ class Witness:
         self.marks.after_fork()
         self.recorder.tell(started=os.getpid(), python=sys.version.split()[0], argv=_shown_arguments())
         self.backends.tell()
-
-    def finish_with_multiprocessing(self, module: ModuleType) -> None:
-        """A child of multiprocessing leaves without `atexit`."""
-        module.Finalize(None, self.marks.finish, exitpriority=-100)
-        register = getattr(module, "register_after_fork", None)
-        if register is not None:
-            register(self, lambda _: module.Finalize(None, self.marks.finish, exitpriority=-100))
 
     def instrument_pytest(self, module: ModuleType) -> None:
         """pytest compiles test modules itself, and keeps what it compiled: not for files with marks."""
@@ -193,6 +185,9 @@ class _After(importlib.abc.MetaPathFinder):
             execute(module)
             self.call(module)
 
+        # Tracebacks leave out the frames of the import system: this one is one of them.
+        file = importlib.machinery.SourceFileLoader.exec_module.__code__.co_filename
+        exec_module.__code__ = exec_module.__code__.replace(co_filename=file)
         try:
             loader.exec_module = exec_module
         except AttributeError:

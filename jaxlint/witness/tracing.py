@@ -1,11 +1,13 @@
 """A run that is recorded: the witness of a process in which nothing is marked and everything that crosses is noted."""
 
-import atexit
 import os
 import sys
+from collections.abc import Callable
 from types import ModuleType
 
 from .backends import Backends
+from .deliveries import Deliveries, is_not_of_the_host
+from .ends import Ends
 from .levels import Levels
 from .passages import Passages, no_short_cut
 from .plan import Plan, Traced
@@ -28,16 +30,14 @@ class Tracing:
         self.folder = os.getcwd() + os.sep
         self.loaded: set[str] = set()
 
-    def place(self, after_import: "object") -> None:
+    def place(self, after_import: Callable[[str, Callable[[ModuleType], None]], None]) -> None:
         """Puts the hooks in place; the program then starts as it would have. `after_import` awaits a module."""
-        assert callable(after_import)
         _running.tracing = self
         self.tell_start()
         after_import("jax", self.begin)
-        atexit.register(self.finish)
+        Ends(self.finish, self.recording.settle).watch(after_import)
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self.after_fork)
-        after_import("multiprocessing.util", self.finish_with_multiprocessing)
 
     def tell_start(self) -> None:
         arguments = [str(argument) for argument in getattr(sys, "orig_argv", sys.argv)][:ARGUMENTS]
@@ -58,8 +58,7 @@ class Tracing:
 
     def watch_table(self, table: Table) -> None:
         """A plugin is about to serve."""
-        Slots(table, self.recording)
-        Passages(self.recording).time_fetches()
+        watch_table(table, self.recording)
 
     def watch_doors(self) -> None:
         """The ordinary CPU client serves, behind `sentinel`."""
@@ -71,13 +70,6 @@ class Tracing:
         self.recording.reset()
         self.tell_start()
         self.backends.tell()
-
-    def finish_with_multiprocessing(self, module: ModuleType) -> None:
-        """A child of multiprocessing leaves without `atexit`."""
-        module.Finalize(None, self.finish, exitpriority=-100)
-        register = getattr(module, "register_after_fork", None)
-        if register is not None:
-            register(self, lambda _: module.Finalize(None, self.finish, exitpriority=-100))
 
     def finish(self) -> None:
         """At the end of the process: the last word on each site, the files that were loaded, and which process of a
@@ -117,12 +109,25 @@ def running() -> Tracing | None:
     return _running.tracing
 
 
+def watch_table(table: Table, recording: Recording) -> None:
+    """Notes what a plugin copies, and what passes between its devices and the ordinary CPU's."""
+    Slots(table, recording)
+    Passages(recording).time_fetches()
+    Deliveries(recording, is_below=is_not_of_the_host).watch()
+
+
 def lay_doors(recording: Recording) -> None:
     """Notes what passes the doors of jax's Python; `sentinel` is, or is to be, behind them."""
     from . import sentinel
 
     sentinel.install()
-    passages = Passages(recording)
-    passages.note_fetches(sentinel.would_cross)
-    passages.note_uploads(sentinel.makes_stand_in)
+    Passages(recording).note_fetches(sentinel.would_cross)
+    note_deliveries(recording, sentinel.makes_stand_in)
+
+
+def note_deliveries(recording: Recording, is_own: Callable[[], bool] = lambda: False) -> None:
+    """Notes all that goes to a device, and the compiled programs that start, where no table is watched."""
+    deliveries = Deliveries(recording, is_own)
+    deliveries.watch()
+    deliveries.watch_launches()
     no_short_cut()
