@@ -5,6 +5,19 @@ import pytest
 from snippets import check_marks, rows
 
 CLASSES = {
+    "wrappers of environments": """
+        import gymnasium as gym
+        class Single(gym.ObservationWrapper):
+            def __init__(self, env):
+                super().__init__(env)
+            def observation(self, observation):
+                return observation.astype(np.float32)
+        class Quick(gym.Wrapper):
+            def step(self, action):
+                return self.env.step(action)  # d2h
+        step(Single(gym.make("x")).reset())  # h2d
+        Quick(gym.make("x")).step(step(1.0))
+    """,
     "an attribute": """
         class T:
             def __init__(self, x):

@@ -5,6 +5,22 @@ import pytest
 from snippets import check_marks, rows
 
 BRANCHES = {
+    "integers compared": """
+        def turned(x, size=0, limit=3):
+            if size > 0:
+                x = float(x)
+            if limit >= 4:
+                x = float(x)
+            if size <= limit:
+                float(x)  # d2h cold
+            return x
+        turned(step(1.0))
+        count = 0
+        for x in range(9):
+            if count > 3:
+                float(step(1.0))  # d2h
+            count += 1
+    """,
     "joined: on the device on one path": """
         def f(flag, n):
             if flag:
