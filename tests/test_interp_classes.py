@@ -5,6 +5,19 @@ import pytest
 from snippets import check_marks, rows
 
 CLASSES = {
+    "wrappers of environments": """
+        import gymnasium as gym
+        class Single(gym.ObservationWrapper):
+            def __init__(self, env):
+                super().__init__(env)
+            def observation(self, observation):
+                return observation.astype(np.float32)
+        class Quick(gym.Wrapper):
+            def step(self, action):
+                return self.env.step(action)  # d2h
+        step(Single(gym.make("x")).reset())  # h2d
+        Quick(gym.make("x")).step(step(1.0))
+    """,
     "an attribute": """
         class T:
             def __init__(self, x):
@@ -420,6 +433,34 @@ CLASSES = {
             def show(self):
                 print(self.x)  # d2h
     """,
+    "the test case of JAX itself": """
+        from jax import test_util as jtu
+        class MathTest(jtu.JaxTestCase):
+            def test_all(self):
+                for n in range(10):
+                    x = step(float(n))
+                    self.assertAllClose(x, 1.0)  # d2h hot
+                    self.assertTrue(jnp.all(step(x) > 0))  # d2h hot
+    """,
+    "setup of a module runs in whatever trace comes first": """
+        import flax.linen as nn
+        class Block(nn.Module):
+            def setup(self):
+                self.table = jnp.asarray(np.arange(8) * 2)
+            def __call__(self, x):
+                return x + self.table
+        class Model(nn.Module):
+            def setup(self):
+                self.blocks = [Block() for _ in range(self.count)]
+            def __call__(self, x):
+                for block in self.blocks:
+                    x = block(x)
+                return x
+        def main(params, x):
+            model = Model()
+            for _ in range(10):
+                x = jax.jit(model.apply)(params, x)
+    """,
 }
 CLASS_GAPS: dict[str, str] = {}
 
@@ -591,6 +632,51 @@ RECORDS = {
         def update(t):
             return T(t.x + 1)
         print(update(T(1.0)).x)  # d2h
+    """,
+    "a static field keeps host data out of the tree": """
+        import dataclasses
+        import jax_dataclasses
+        from jax_dataclasses import Static
+        @jax_dataclasses.pytree_dataclass
+        class Model:
+            scale: jax.Array
+            table: Static[np.ndarray]
+            sizes: Static[tuple[int, ...]]
+            def dofs(self):
+                return sum(self.sizes[1:])
+        @jax.jit
+        def apply(model, x):
+            if model.dofs() > 3:
+                return x * model.scale + model.table.sum()
+            return x
+        model = Model(jnp.ones(3), np.ones(4), tuple([6] + [1 for _ in range(3)]))
+        for _ in range(10):
+            apply(model, step(1.0))
+    """,
+    "a static field of a class above": """
+        import flax.struct
+        @flax.struct.dataclass
+        class Base:
+            n: int = flax.struct.field(pytree_node=False)
+        @flax.struct.dataclass
+        class T(Base):
+            x: jax.Array
+        @jax.jit
+        def update(t):
+            return t.replace(x=t.x + 1) if t.n else t
+        t = update(T(3, jnp.ones(3)))
+        print(t.n)
+        print(t.x)  # d2h
+    """,
+    "a field that is no leaf by what it is made with": """
+        import equinox as eqx
+        class T(eqx.Module):
+            x: jax.Array
+            n: int = eqx.static_field()
+        @jax.jit
+        def update(t):
+            return t.x if t.n else t.x + 1
+        update(T(jnp.ones(3), 3))
     """,
 }
 RECORD_GAPS: dict[str, str] = {}

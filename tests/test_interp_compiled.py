@@ -359,6 +359,17 @@ COMPILED = {
             return x
         f(jnp.ones(3), name="a")
     """,
+    "what is annotated as static": """
+        import jax_dataclasses as jdc
+        @jdc.jit
+        def f(x, n: jdc.Static[int]):
+            if n:
+                return x
+            return x * 2
+        print(f(1.0, 2))  # d2h
+        for _ in range(10):
+            f(np.ones(3), 2)  # h2d hot
+    """,
 }
 COMPILED_GAPS: dict[str, str] = {}
 
@@ -863,6 +874,96 @@ TRACED = {
             return x
         with jax.disable_jit():
             f(1.0)
+    """,
+    "with jit disabled Python runs the bodies of loops": """
+        def body(i, x):
+            if x > 1:  # d2h hot
+                return x * 2
+            return x + i
+        def longer(x):
+            while x > 0:  # d2h hot
+                x = x - 1
+            return x
+        with jax.disable_jit():
+            jax.lax.fori_loop(0, 3, body, jnp.ones(()))
+            jax.lax.scan(lambda c, x: (longer(c), x), jnp.ones(()), None, 3)
+    """,
+    "with jit disabled Python runs the chosen branch": """
+        def one(x):
+            print(float(x))  # d2h cold
+            return x
+        with jax.disable_jit():
+            jax.lax.cond(True, one, lambda x: x + 1, jnp.ones(()))
+    """,
+    "with jit disabled what is mapped is traced all the same": """
+        def one(x):
+            if x > 1:  # tracer
+                return x
+            return x + 1
+        with jax.disable_jit():
+            jax.vmap(lambda x: jax.lax.cond(True, one, one, x))(jnp.ones(3))
+    """,
+    "the sum over an axis of what the host has is a number": """
+        def body(x):
+            n = jax.lax.psum(1, "i")
+            m = jax.lax.psum(x, "i")
+            for k in range(n):
+                x = x + k
+            for k in range(m):  # tracer
+                x = x + k
+            return x / jax.lax.pmean(2.0, axis_name="i")
+
+        jax.pmap(body, axis_name="i")(x)
+    """,
+    "what a function is not differentiated by is no tracer to its rules": """
+        import functools
+        @functools.partial(jax.custom_vjp, nondiff_argnums=(1,))
+        def f(x, block):
+            return x * block
+        def forward(x, block):
+            count, rest = divmod(block, 128)
+            if rest or block % 2:
+                raise ValueError
+            if x > 0:  # d2h cold
+                return x, x
+            return x * block, x
+        def backward(block, kept, g):
+            if block > 2:
+                return (g,)
+            if g > 0:  # d2h cold
+                return (g,)
+            return (g * kept,)
+        f.defvjp(forward, backward)
+        @functools.partial(jax.custom_jvp, nondiff_argnums=(0, 1))
+        def h(function, n, x):
+            return function(x) * n
+        @h.defjvp
+        def rule(function, n, primals, tangents):
+            if n > 2:
+                return h(function, n, *primals), tangents[0]
+            x, = primals
+            if x > 0:  # d2h cold
+                return x, x
+            return x, tangents[0]
+    """,
+    "what is not differentiated by name": """
+        import functools
+        @functools.partial(jax.custom_vjp, nondiff_argnames=["block"])
+        def f(x, block):
+            return x * block
+        def forward(x, block):
+            if block > 2:
+                return x, x
+            return x * block, x
+        f.defvjp(forward, lambda block, kept, g: (g * kept,))
+    """,
+    "what is sure is an array stays one in sums with others": """
+        @jax.jit
+        def step(x, n):
+            count, rest = divmod(n, 128)
+            if rest:  # tracer
+                raise ValueError
+            return x
     """,
 }
 TRACED_GAPS: dict[str, str] = {}

@@ -5,6 +5,22 @@ import pytest
 from snippets import check_marks, rows
 
 BRANCHES = {
+    "integers compared": """
+        def turned(x, size=0, limit=3):
+            if size > 0:
+                x = float(x)
+            if limit >= 4:
+                x = float(x)
+            if size <= limit:
+                float(x)  # d2h cold
+            return x
+        turned(step(1.0))
+        count = 0
+        for x in range(9):
+            if count > 3:
+                float(step(1.0))  # d2h
+            count += 1
+    """,
     "joined: on the device on one path": """
         def f(flag, n):
             if flag:
@@ -255,10 +271,33 @@ NARROWING = {
         f()
         f(2.0)
     """,
+    "isinstance of an attribute": """
+        import flax.struct
+        @flax.struct.dataclass
+        class Quantized:
+            value: jax.Array
+            def empty(self):
+                if isinstance(self.value, list) and not self.value:
+                    return True
+                return isinstance(self.value, jax.Array) and bool(self.value.sum())  # d2h
+        Quantized(step(1.0)).empty()
+        Quantized([]).empty()
+    """,
 }
 NARROWING_GAPS: dict[str, str] = {}
 
 LOOPS = {
+    "indices that NumPy counts are Python's": """
+        y = jnp.ones((3, 4))
+        rows = list(range(5))
+        for index in np.ndindex(3, 4):
+            if index[0] > 1:
+                rows[index[0]] = index
+            step(y, index[1])
+        for i, j in np.ndindex(y.shape):
+            rows[i] = j
+            float(y[i, j])  # d2h
+    """,
     "to a fixpoint: on the device from the second turn on": """
         def f():
             x = 1.0

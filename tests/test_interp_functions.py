@@ -260,6 +260,30 @@ CALLS = {
                 return float(x)
             return np.asarray(x)
     """,
+    "keywords that are handed on keep their names": """
+        class Source:
+            def __init__(self, ids, use_scale=False):
+                self.use_scale = use_scale
+        class Files(Source):
+            def __init__(self, folder, **kwargs):
+                super().__init__(ids=[1], **kwargs)
+        def make(**kwargs):
+            return Files("data", **kwargs)
+        def show(source):
+            if source.use_scale:
+                print(step(1.0))  # d2h
+            print(step(2.0))  # d2h
+        show(make(use_scale=config.use_scale))
+    """,
+    "keywords that are handed on leave the others to their defaults": """
+        def scaled(x, scale=False, shift=False):
+            if shift:
+                print(step(x))
+            return step(x) if scale else x
+        def call(x, **kwargs):
+            return scaled(x, **kwargs)
+        print(call(1.0, scale=True))  # d2h
+    """,
 }
 CALL_GAPS: dict[str, str] = {}
 
@@ -607,6 +631,23 @@ DECORATORS = {
         def f(x):
             return step(x)
         print(f(1.0))  # d2h
+    """,
+    "what a configuration may set is no constant": """
+        import dataclasses
+        import gin
+        @gin.configurable
+        @dataclasses.dataclass
+        class Config:
+            verbose_scale: bool = False
+        @gin.configurable(denylist=["x"])
+        def show(x, scaled=False, limit=None):
+            if scaled:
+                print(step(x))  # d2h
+            if limit is not None:
+                print(step(x) + 1)  # d2h
+        show(1.0)
+        if Config().verbose_scale:
+            print(step(1.0))  # d2h
     """,
 }
 DECORATOR_GAPS: dict[str, str] = {}

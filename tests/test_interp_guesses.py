@@ -174,6 +174,37 @@ GUESSES = {
         for _ in range(100):
             noise([0.26, 0.3])
     """,
+    "an argument of many, where the parameter has a default": """
+        def apply(x, y, train=False):
+            if train:
+                return x
+            return y
+
+        def run(batches):
+            apply(*[step(batch) for batch in batches])
+    """,
+    "the truth of what is used as a dict": """
+        def split(variables):
+            if variables:
+                return [name for name, _ in variables.items()]
+
+        split(model.init(step(1.0)))
+        split(step(1.0))
+    """,
+    "a key of what is indexed by it": """
+        def merge(old, new):
+            for name, value in new.items():
+                if name in old and isinstance(old[name], dict):
+                    merge(old[name], value)
+
+        merge(step(1.0), step(2.0))
+    """,
+    "the truth of what is indexed by numbers": """
+        def first(values, n):
+            return values[n] if values else None  # d2h
+
+        first(step(1.0), 0)
+    """,
 }
 
 

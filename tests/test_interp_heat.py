@@ -735,6 +735,35 @@ SHAPES = {
                 for j in range(9):  # jaxlint: cold
                     print(step(x))  # d2h hot
     """,
+    "the names of a displayed dict": """
+        SIZES = {"small": 1, "large": 2}
+        NAMES = tuple(SIZES)
+        for name in NAMES:
+            print(step(1.0))  # d2h cold
+    """,
+    "what init runs is as hot as init": """
+        import flax.linen as nn
+        class Model(nn.Module):
+            def __call__(self, x):
+                for _ in range(self.count):
+                    x = jnp.sin(x) + jnp.cos(np.ones(3))  # h2d cold
+                return x
+        Model().init(jax.random.key(0), step(1.0))
+    """,
+    "init in a loop": """
+        import flax.linen as nn
+        class Model(nn.Module):
+            def __call__(self, x):
+                return x + jnp.cos(np.ones(3))  # h2d hot
+        for _ in range(100):
+            Model().init(jax.random.key(0), step(1.0))
+    """,
+    "a rare name that is always true": """
+        verbose = True
+        for n in range(100):
+            if verbose:
+                print(step(n))  # d2h hot
+    """,
 }
 SHAPE_GAPS: dict[str, str] = {}
 

@@ -177,6 +177,13 @@ ASSIGNMENTS = {
 ASSIGNMENT_GAPS: dict[str, str] = {}
 
 CONTAINERS = {
+    "NumPy asks an array for its shape, and makes an array of a list": """
+        rows = [step(1.0), step(2.0)]
+        np.size(rows)  # d2h cold
+        np.shape(step(1.0))
+        either = step(1.0) if len([]) else [step(2.0)]
+        np.ndim(either)
+    """,
     "an empty one": """
         print([], {}, (), set(), [1, "a"], {"a": 1})
     """,

@@ -23,7 +23,7 @@ VERSION = re.compile(r"\d+(\.\d+)*")
 OPERATIONS = {operation.value for operation in Operation}
 UPLOADS = {"eager-call", "upload", "explicit-upload", "compiled-call"}
 PLACES = {"none", "python", "numpy", "device", "host", "unknown", "promote", "elementwise"}
-OF_ARGUMENT = {"arg", "device", "numpy", "python", "dispatch", "element", "leaf"}
+OF_ARGUMENT = {"arg", "device", "numpy", "python", "dispatch", "element", "leaf", "reduced"}
 
 FLAGS = {"boolean", "creates", "deep", "reads_containers"}
 ARGUMENTS = {"reads", "uploads", "concrete", "fetches", "value_shape"}

@@ -4,7 +4,7 @@ import ast
 
 from jaxlint.interp.engine import Arguments, Frame
 from jaxlint.interp.guessing import guess
-from jaxlint.interp.heap import ANY, KEYS, base_of, element_of, values_of
+from jaxlint.interp.heap import ANY, KEYS, base_of, element_of, field_names, read, values_of
 from jaxlint.interp.joining import join
 from jaxlint.interp.program import FunctionInfo, Parameter
 from jaxlint.interp.values import CALLEE, NOTHING, UNKNOWN, Function, Mapping, Stream, Tuple, Value, of
@@ -30,8 +30,12 @@ def bind(frame: Frame, node: ast.AST, info: FunctionInfo, function: Function, ar
             spread = element if spread is None else join(spread, element)
             extra_known = False
         elif a.star == "**":
-            open_keywords = True
-            leftovers[ANY] = join(leftovers.get(ANY, NOTHING), element_of_mapping(frame, a.value))
+            under_names, rest = _unpacked(frame, a.value)
+            for key, value in under_names.items():
+                (bound if key in names else leftovers)[key] = value
+            if rest is not None:
+                open_keywords = True
+                leftovers[ANY] = join(leftovers.get(ANY, NOTHING), rest)
         elif a.keyword is not None:
             if a.keyword in names:
                 bound[a.keyword] = a.value
@@ -47,7 +51,10 @@ def bind(frame: Frame, node: ast.AST, info: FunctionInfo, function: Function, ar
     for p in info.parameters:
         if p.kind in {"positional", "keyword"} and p.name not in bound:
             if spread is not None and p.kind == "positional":
-                bound[p.name] = spread
+                # How many there are is not known: what has a default may be left to it.
+                default = NOTHING if p.default is None else _default(frame, info, function, p)
+                further = guess(spread, frame.origin(node, "one of many arguments"))
+                bound[p.name] = spread if p.default is None else join(default, further)
             elif open_keywords and double is not None and p.default is not None:
                 # Keywords of unknown names go where such are collected, not to a setting of this name.
                 bound[p.name] = _default(frame, info, function, p)
@@ -74,6 +81,20 @@ def bind(frame: Frame, node: ast.AST, info: FunctionInfo, function: Function, ar
             frame.engine.heap.write(mapping, KEYS, Value(Kind.PYTHON))
         bound[double.name] = of(mapping)
     return bound
+
+
+def _unpacked(frame: Frame, value: Value) -> tuple[dict[str, Value], Value | None]:
+    """What ``**value`` gives under names that are known, and what under others; None where there are none."""
+    heap = frame.engine.heap
+    if len(value.objects) != 1 or value.unknown or value.kind:
+        return {}, element_of_mapping(frame, value)
+    (obj,) = value.objects
+    below = base_of(obj)
+    if not isinstance(below, Mapping) or below.scope != CALLEE:
+        return {}, element_of_mapping(frame, value)
+    # What a function was given as keywords is there in any case; what else is stored in a dict may be there.
+    named = {key: held for key in field_names(heap, obj) if (held := read(heap, obj, key)) is not None}
+    return {key: held for key, held in named.items() if key not in {ANY, KEYS}}, named.get(ANY)
 
 
 def element_of_mapping(frame: Frame, value: Value) -> Value:

@@ -224,7 +224,7 @@ def run(
     engine = frame.engine
     guarded = bool(frame.guards)
     fetched = tuple(n for n, v in bound.items() if v.kind & ARRAY and effects.is_fetched(frame, v.tokens))
-    circumstances = (trace_start, frame.traced, guarded, frame.jit_disabled, frame.concrete)
+    circumstances = (trace_start, frame.traced, guarded, frame.jit_disabled, frame.concrete, frame.building)
     activation, bound = context_of(engine, info, function, bound, mode, circumstances, fetched, frame.depth)
     for name, value in bound.items():
         if value.sources or value.objects:
@@ -260,6 +260,7 @@ def run(
         traced=trace_start or frame.traced,
         jit_disabled=frame.jit_disabled,
         concrete=frame.concrete and mode is not Mode.STAGED,
+        building=frame.building,
     )
     engine.entries[activation.number] = (begin, bound)
     run_again(engine, activation)

@@ -3,7 +3,7 @@
 import ast
 
 from jaxlint.interp.annotations import field_meaning
-from jaxlint.interp.engine import Argument, Arguments, ClassRecord, Engine, Frame
+from jaxlint.interp.engine import Argument, Arguments, ClassRecord, Engine, Frame, Mode
 from jaxlint.interp.heap import INSTANCES, base_of, element_of
 from jaxlint.interp.heat import Pace
 from jaxlint.interp.joining import join
@@ -173,8 +173,15 @@ def _constructed(frame: Frame, node: ast.AST, instance: Instance, arguments: Arg
     if any(isinstance(b, Library) and b.name in {"flax.linen.Module"} for b in mro(engine, cls)):
         setup = find_in_class(engine, cls, "setup")
         if setup is not None:
-            engine.call(frame, node, class_attribute(frame, node, setup, receiver, cls), ())
+            engine.call(_later(frame), node, class_attribute(frame, node, setup, receiver, cls), ())
     return receiver
+
+
+def _later(frame: Frame) -> Frame:
+    """A frame for what runs in the first init or apply, compiled or not, wherever the instance is made."""
+    if frame.staged:
+        return frame
+    return replace(frame, activation=frame.engine.outside(frame.module), mode=Mode.OPEN, pace=Pace.ONCE)
 
 
 def _is_what_it_holds(engine: Engine, cls: Class) -> bool:

@@ -73,8 +73,17 @@ def _tuple(call: Call) -> Value:
     first = call.argument(0)
     if first is None:
         return of(Tuple(()))
-    items = call.engine.unpack_star(first)
+    items = call.engine.unpack_star(first) or _keys(call, first)
     return of(Tuple(items)) if items is not None else of(Stream(nth_element(call, 0)))
+
+
+def _keys(call: Call, value: Value) -> tuple[Value, ...] | None:
+    """The keys of a dict that is displayed with words as keys."""
+    if len(value.objects) != 1 or value.kind or value.unknown:
+        return None
+    (obj,) = value.objects
+    keys = field_names(call.engine.heap, obj) if isinstance(base_of(obj), Mapping) else ["*"]
+    return tuple(map(constant, keys)) if keys and all(key.isidentifier() for key in keys) else None
 
 
 @handler("dict")

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from jaxlint.interp import effects
 from jaxlint.interp.engine import Argument, Call, Frame, handler
 from jaxlint.interp.heap import element_of, moved
+from jaxlint.interp.heat import Pace
 from jaxlint.interp.joining import join
 from jaxlint.interp.library import fresh
 from jaxlint.interp.transforms import as_result, make_transformed, outer_kind, to_tracers, trace, transformed_of
@@ -18,7 +19,11 @@ def _traced_output(call: Call, values: Sequence[Value]) -> Kind:
     return Kind.TRACER if call.frame.staged or any_tracer(call.frame, values) else Kind.DEVICE
 
 
-def _body(call: Call, function: Value | None, values: Sequence[Value]) -> Value:
+def _body(call: Call, function: Value | None, values: Sequence[Value], pace: Pace = Pace.ONCE) -> Value:
+    """What a traced body gives; with jit disabled Python runs it instead, at each turn of a loop, once for a branch."""
+    if call.frame.jit_disabled and not any_tracer(call.frame, values):
+        with call.frame.at_pace(pace):
+            return call.engine.call(call.frame, call.node, function or UNKNOWN, [Argument(v) for v in values])
     arguments = [Argument(to_tracers(v)) for v in values]
     return trace(call.frame, call.node, function or UNKNOWN, arguments)
 
@@ -38,7 +43,7 @@ def _scan(call: Call) -> Value:
     carry = init
     result = NOTHING
     for _ in range(2):
-        result = _body(call, call.argument(0, "f"), [carry, row])
+        result = _body(call, call.argument(0, "f"), [carry, row], Pace.LOOPED)
         items = frame.engine.unpack_star(result)
         if items is None or len(items) != 2:
             break
@@ -68,8 +73,8 @@ def _row(frame: Frame, xs: Value) -> Value:
 @handler("while_loop")
 def _while_loop(call: Call) -> Value:
     init = call.given(2, "init_val")
-    _body(call, call.argument(0, "cond_fun"), [init])
-    result = _body(call, call.argument(1, "body_fun"), [init])
+    _body(call, call.argument(0, "cond_fun"), [init], Pace.LOOPED)
+    result = _body(call, call.argument(1, "body_fun"), [init], Pace.LOOPED)
     kind = _traced_output(call, [init])
     carry = join(init, result) if not result.unknown else init
     return as_result(
@@ -80,7 +85,7 @@ def _while_loop(call: Call) -> Value:
 @handler("fori_loop")
 def _fori_loop(call: Call) -> Value:
     init = call.given(3, "init_val")
-    result = _body(call, call.argument(2, "body_fun"), [PYTHON, init])
+    result = _body(call, call.argument(2, "body_fun"), [PYTHON, init], Pace.LOOPED)
     bounds = [(v, a.node) for n in (0, 1) if (a := call.find(n, "lower", "upper")) is not None and (v := a.value)]
     if not call.frame.staged:
         effects.reading(call.frame, call.node, Operation.CONCRETE, "jax.lax.fori_loop", bounds)
@@ -115,7 +120,8 @@ def _switch(call: Call) -> Value:
 def _lax_map(call: Call) -> Value:
     xs = call.given(1, "xs", "elems")
     rows = [_row(call.frame, xs)]
-    result = _body(call, call.argument(0, "f", "fn"), rows * (2 if call.name.endswith("associative_scan") else 1))
+    count = 2 if call.name.endswith("associative_scan") else 1
+    result = _body(call, call.argument(0, "f", "fn"), rows * count, Pace.LOOPED)
     kind = _traced_output(call, [xs])
     eager_uploads(call, list(call.arguments[1:]))
     return as_result(call.frame, call.node, result, kind, "the results are device arrays")

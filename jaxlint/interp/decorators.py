@@ -95,6 +95,33 @@ def _hand_on(call: Call) -> Value:
     return replace(value, kind=Kind(0), objects=kept) if kept else UNKNOWN
 
 
+@handler("configurable")
+def _configurable(call: Call) -> Value:
+    """gin.configurable: a configuration may give what has a default another value, most likely of the same kind."""
+    value = call.given(0)
+    if not any(isinstance(o, Class | Function) for o in value.objects):
+        return of(LibraryObject(call.name.removesuffix(".__call__")))
+    for obj in value.objects:
+        record = call.engine.classes.get(obj) if isinstance(obj, Class) else None
+        if record is not None:
+            for name in [name for name, _ in record.fields if name in record.scope.names]:
+                call.engine.publish(record.scope, name, _another(record.scope.names[name]))
+            made_by = record.scope.names.get("__init__", UNKNOWN)
+        else:
+            made_by = of(obj)
+        for function in made_by.objects:
+            info = call.engine.by_place.get(function.place) if isinstance(function, Function) else None
+            for parameter in info.parameters if info is not None else ():
+                default = call.engine.heap.field(function, f"default {parameter.name}")
+                if default is not None:
+                    call.engine.heap.write(function, f"default {parameter.name}", _another(default))
+    return value
+
+
+def _another(value: Value) -> Value:
+    return replace(value, const=(), unknown=value.unknown or value.none_only)
+
+
 @handler("foreign")
 def _foreign(call: Call) -> Value:
     """A decorator of another compiler (numba, Warp, Taichi, Triton): Python never runs the body below it."""

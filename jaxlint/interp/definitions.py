@@ -91,7 +91,9 @@ def define_class(frame: Frame, node: ast.ClassDef) -> Value:
                 engine.classes[o] for b in bases for o in b.objects if isinstance(o, Class) and o in engine.classes
             ]
             declared = {name for r in (record, *above) for name, _ in r.fields}
-            engine.heap.declare(cls, _static_fields(node) | (assigned_attributes(node) - declared))
+            inherited = frozenset(name for r in above for name in engine.heap.records.get(r.cls, ()))
+            own = _static_fields(node) | (assigned_attributes(node) - declared)
+            engine.heap.declare(cls, own | (inherited - {name for name, _ in record.fields}))
     if record.bases != bases:
         engine.bases_of.clear()
     record.bases = bases
@@ -124,20 +126,29 @@ def _is_module(base: Value) -> bool:
 
 
 def _static_fields(node: ast.ClassDef) -> frozenset[str]:
-    """The fields that a class declares as no leaves: pytree_node=False, static=True, meta_fields=[...]."""
+    """The fields that a class declares as no leaves: pytree_node=False, static=True, Static[...], meta_fields=[...]."""
     found: set[str] = set()
     for name, statement in _annotated(node):
         value = statement.value
-        if isinstance(value, ast.Call) and (
-            _is_option(value, "pytree_node", False)
-            or _is_option(value, "static", True)
-            or "nonpytree" in last_name(value.func)
+        if is_static_annotation(statement.annotation) or (
+            isinstance(value, ast.Call)
+            and (
+                _is_option(value, "pytree_node", False)
+                or _is_option(value, "static", True)
+                or "nonpytree" in last_name(value.func)
+                or last_name(value.func) == "static_field"
+            )
         ):
             found.add(name)
     for decorator in node.decorator_list:
         if isinstance(decorator, ast.Call):
             found.update(_strings(keyword_of(decorator, "meta_fields")))
     return frozenset(found)
+
+
+def is_static_annotation(annotation: ast.expr) -> bool:
+    """True of ``Static[...]``: what is so annotated is no leaf of a pytree and no tracer."""
+    return isinstance(annotation, ast.Subscript) and last_name(annotation.value) == "Static"
 
 
 def auxiliary_names(root: ast.AST) -> frozenset[str]:

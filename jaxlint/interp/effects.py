@@ -180,13 +180,13 @@ def reading(
             value = _shown(frame, node, value)
         elif operation is Operation.SCALAR and callee in _NUMBERS and value.objects:
             _converted(frame, node, value, callee)
+        if containers_only and value.kind:
+            continue  # An array tells by itself what is asked for; that it is a list instead would be a guess.
         found = _leaves(frame, value, at) if deep else [value]
         drawn = value.sources.union(*(leaf.sources for leaf in found if leaf.sources))
         if drawn:
             uses.read(frame, node, operation, callee, drawn)
         for leaf in found:
-            if containers_only and leaf is value and leaf.kind:
-                continue
             if leaf.kind & Kind.TRACER and (frame.within_trace or leaf.unknown or not leaf.kind & Kind.DEVICE):
                 # Outside of any trace it is a leaked tracer, whose use is an error of its own.
                 if not leaf.unknown and frame.traced and not frame.tolerant and _fails(frame, operation, callee):

@@ -76,7 +76,8 @@ class Frame:
     `ends` is the join of the states in which it returns: what its inner functions see afterwards. `leaving` are the
     states in which something leaves the try statement that is being run. `trying` counts the try statements with
     handlers around this place inside the innermost loop, those of callers included. `loops` are the paces at which
-    the loops around this place began, the outermost first. `brief` is the pace around loops that all have few turns,
+    the loops around this place began, the outermost first. `building`: a module's code runs to make its parameters,
+    once, and its loops are over its parts. `brief` is the pace around loops that all have few turns,
     by the number in the source. `among` says that one of several functions is being called.
     """
 
@@ -110,6 +111,7 @@ class Frame:
     displayed: dict[int, dict[str, Value]] = field(default_factory=dict)
     answers: dict[int, Gate] = field(default_factory=dict)
     concrete: bool = False
+    building: bool = False
     rekeyed: dict[str, Value] = field(default_factory=dict)
     loop_names: frozenset[str] | set[str] = frozenset()
     loop_bound: frozenset[str] = frozenset()
@@ -119,6 +121,11 @@ class Frame:
     def staged(self) -> bool:
         """True where every jnp result is a tracer."""
         return self.mode is Mode.STAGED
+
+    @property
+    def unrolls(self) -> bool:
+        """True where loops are no work that goes on and on: a trace unrolls them, and a model has its parts made."""
+        return self.mode is Mode.STAGED or self.building
 
     @property
     def within_trace(self) -> bool:
@@ -271,6 +278,7 @@ class Engine:
         self.memoised: set[Place] = set()
         self.managers: dict[Place, tuple[Guard, ...]] = {}
         self.abandoned: dict[tuple[str, int], Abandoned] = {}
+        self.used_as_dicts: dict[int, frozenset[str]] = {}
         self.making = 0  # the depth of calls up to which a decorator or a constructor is at work
         self.unresolved: dict[str, set[tuple[int, Pace]]] = {}
         self.too_deep: dict[str, Abandoned] = {}
@@ -334,6 +342,15 @@ class Engine:
         """Take an activation into the books."""
         self.activations.append(activation)
         self.by_number[activation.number] = activation
+
+    def outside(self, module: Module) -> Activation:
+        """Whoever calls a module's functions from outside of the project: nothing is known of him."""
+        activation = self.by_key.get(("root", module.path))
+        if activation is None:
+            activation = Activation(self.new_scope(None, "module").number, None, module)
+            self.add_activation(activation)
+            self.by_key["root", module.path] = activation
+        return activation
 
     def new_scope(self, parent: int | None, kind: str) -> Scope:
         """A scope of its own number."""

@@ -14,6 +14,7 @@ from jaxlint.interp.guessing import guess
 from jaxlint.interp.heap import element_of, is_container, leaves
 from jaxlint.interp.heat import Gate, Pace
 from jaxlint.interp.joining import join
+from jaxlint.interp.mappings import doubted_array
 from jaxlint.interp.narrowing import narrow
 from jaxlint.interp.operators import binary
 from jaxlint.interp.scopes import assign_name
@@ -242,6 +243,7 @@ def truth(frame: Frame, node: ast.AST, value: Value, asked: Value | None = None)
         if is_container(asked):
             # A tree of which only one branch is asked: where it is no array, its length answers.
             asked = guess(asked, frame.origin(node, "an array or a container of arrays"))
+        asked = doubted_array(frame, node, asked)
         effects.reading(frame, node, Operation.TRUTH, None, [(asked, node)])
     uses.decided(frame, node, asked)
     for obj in value.objects:
@@ -263,7 +265,7 @@ def _if(frame: Frame, node: ast.AST) -> None:
     engine = frame.engine
     test = engine.evaluate(frame, node.test)
     known = truth(frame, node.test, test)
-    gate = Gate.NONE if frame.staged else gate_of(frame, node.test)
+    gate = Gate.NONE if frame.staged or known is not None else gate_of(frame, node.test)
     before = frame.state.copy()
     if known is False:
         frame.state.alive = False

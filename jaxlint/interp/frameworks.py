@@ -42,7 +42,9 @@ def _module_init(call: Call) -> Value:
     """Module.init: a tree of parameters."""
     _entered(call)
     if _is_own(call):
+        building, call.frame.building = call.frame.building, True
         _applied(call, 1)  # the module's own code runs once, op by op
+        call.frame.building = building
     value = fresh(call, _kind(call), "the initialised parameters are device arrays")
     if call.name.endswith("with_output"):
         return of(Tuple((_applied(call, 1), value)))

@@ -5,6 +5,7 @@ from jaxlint.interp.engine import Argument, Call, Frame, Mode, handler
 from jaxlint.interp.heap import element_of, moved
 from jaxlint.interp.joining import join_all
 from jaxlint.interp.transforms import (
+    UNDIFFERENTIATED,
     is_static,
     make_transformed,
     outer_kind,
@@ -36,6 +37,7 @@ def _define_rules(call: Call) -> Value:
     rules = [a.value for a in call.arguments if a.keyword not in {"symbolic_zeros", "optimize_remat"}]
     concrete, frame.concrete = frame.concrete, not (frame.staged or frame.traced)
     kept = _SOME
+    fixed = _undifferentiated(call)
     for n, rule in enumerate(rules):
         for obj in rule.objects:
             info = call.engine.by_place.get(obj.place) if isinstance(obj, Function) else None
@@ -47,6 +49,11 @@ def _define_rules(call: Call) -> Value:
                 arguments[-2:] = [of(Stream(Value(Kind.TRACER)))] * min(count, 2)
             elif call.name.endswith("defvjp") and n == 1:
                 arguments[-2:] = [kept, Value(Kind.TRACER)][2 - min(count, 2) :]
+            # The first rule of `defvjp` is called as the function is; the others get what is fixed before all else.
+            whole = call.name.endswith("defvjp") and n == 0
+            for at in fixed if whole else range(min(len(fixed), max(count - 2, 0))):
+                if at < count:
+                    arguments[at] = UNKNOWN
             result = trace(frame, call.node, of(obj), [Argument(v) for v in arguments], Mode.EAGER)
             items = call.engine.unpack_star(result)
             kept = items[1] if items is not None and len(items) == 2 else _SOME
@@ -55,6 +62,16 @@ def _define_rules(call: Call) -> Value:
 
 
 _SOME = Value(Kind.TRACER, unknown=True)
+
+
+def _undifferentiated(call: Call) -> tuple[int, ...]:
+    """The positions of the arguments that the function that the rules belong to is not differentiated by."""
+    out: set[int] = set()
+    for obj in call.receiver.objects if call.receiver is not None else ():
+        held = call.engine.heap.field(obj, UNDIFFERENTIATED)
+        if held is not None and held.const and isinstance(held.const[0], tuple):
+            out.update(held.const[0])
+    return tuple(sorted(out))
 
 
 def _differentiated(call: Call, obj: Transformed) -> tuple[Value, Value]:

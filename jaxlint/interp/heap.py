@@ -128,6 +128,8 @@ class Heap:
 
     def through(self, obj: Moved, field: str, below: Value) -> Value:
         """What a field of the object below is when seen through `obj`; remembered, since trees are walked often."""
+        if _is_kept_out(self, obj.base, field):
+            return below
         everything = obj.numbers and _is_leaf(self, obj.base, field)
         remembered = self.of(obj).through
         known = remembered.get(field)
@@ -226,6 +228,11 @@ def _is_leaf(heap: Heap, base: Object, field: str) -> bool:
         return True
     static = heap.records.get(base.cls)
     return static is not None and field not in static
+
+
+def _is_kept_out(heap: Heap, base: Object, field: str) -> bool:
+    """True of a field that the class of an instance keeps out of the pytree: no transform sees what is in it."""
+    return isinstance(base, Instance) and field in heap.records.get(base.cls, ())
 
 
 def base_of(obj: Object) -> Object:
@@ -351,8 +358,10 @@ def _add_tree(heap: Heap, obj: Object, depth: int, out: list[Value], seen: set[O
 
 def _collect_fields(heap: Heap, obj: Object, depth: int, out: list[Value], seen: set[Object]) -> None:
     """What lies in the fields of an object; those behind the last leaf that is wanted are not looked at."""
-    for part in _read_all(heap, obj):
-        _collect(heap, part, depth - 1, out, seen)
+    for name in field_names(heap, obj):
+        part = None if _is_kept_out(heap, base_of(obj), name) else read(heap, obj, name)
+        if part is not None:
+            _collect(heap, part, depth - 1, out, seen)
         if len(out) >= MAX_LEAVES:
             return
 

@@ -64,8 +64,8 @@ def _from_instance(frame: Frame, node: ast.AST, value: Value, token: Token) -> V
 
 
 def loop_pace(frame: Frame, node: ast.AST, iterable: Value) -> Pace:
-    """LOOPED, unless the code is traced (its loops are unrolled) or the items stand in the source and are few."""
-    if frame.staged or _has_few(frame, node, iterable):
+    """LOOPED, unless the loop is unrolled (in a trace, or where a model is made) or has few items, in the source."""
+    if frame.unrolls or _has_few(frame, node, iterable):
         return Pace.ONCE
     return of_items(frame) if _is_of_items(node, iterable) else Pace.LOOPED
 

@@ -25,7 +25,7 @@ from jaxlint.interp.values import (
     of,
     replace,
 )
-from jaxlint.kinds import ARRAY, Kind
+from jaxlint.kinds import ARRAY, HOST, Kind
 from jaxlint.sites import Operation
 
 
@@ -207,7 +207,7 @@ Word = tuple[str, tuple[object, ...]]
 """A parsed `returns` word: its head and its operands, words among them."""
 
 _ONE_WORD = {"iter", "list", "dict", "callable"}
-_ONE_OPERAND = {"arg", "dispatch", "element", "object"}
+_ONE_OPERAND = {"arg", "dispatch", "element", "object", "reduced"}
 _MAYBE_OPERAND = {"device", "numpy", "python"}
 
 
@@ -254,8 +254,10 @@ def _returned(call: Call, word: Word, boolean: bool) -> Value:
     head, operands = word
     operand = str(operands[0]) if operands and isinstance(operands[0], str) else ""
     match head:
-        case "device" if operand:
+        case "device" | "reduced" if operand:
             value = _argument(call, operand)
+            if head == "reduced" and value.kind and not (value.kind & ~HOST or value.objects or value.unknown):
+                return Value(value.kind)
             return (
                 moved(value, result_kind(call), everything=True)
                 if value.kind or value.objects
@@ -320,14 +322,15 @@ def _container(call: Call, head: str, operands: tuple[object, ...]) -> Value:
 def _combined(call: Call, boolean: bool, *, arrays: bool) -> Value:
     """Arithmetic over all arguments: of device arrays (`arrays`) a device array, else NumPy if any is, else Python."""
     kind = Kind(0)
-    unknown = False
+    unknown = sure = False
     for a in call.arguments:
         for leaf in leaves(call.engine.heap, a.value, 3):
             kind |= leaf.kind
             unknown |= leaf.unknown
+            sure |= bool(leaf.kind & ARRAY) and not leaf.unknown
         unknown |= a.value.unknown
     if arrays and kind & ARRAY:
-        return fresh(call, Kind.TRACER if kind & Kind.TRACER else Kind.DEVICE)
+        return replace(fresh(call, Kind.TRACER if kind & Kind.TRACER else Kind.DEVICE), unknown=not sure)
     if kind & (ARRAY | Kind.NUMPY):
         return Value(Kind.NUMPY, boolean=boolean)
     if arrays and unknown:

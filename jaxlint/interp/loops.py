@@ -208,7 +208,7 @@ def _while(frame: Frame, node: ast.AST) -> None:
     bound = frame.loop_bound
     frame.loop_bound = bound | _bound_in(frame, node)
     saved, frame.loop_names = frame.loop_names, frame.loop_names | _counters(node)
-    _loop(frame, _WhileTurn(node, _marked(frame, node, Pace.ONCE if frame.staged else Pace.LOOPED)))
+    _loop(frame, _WhileTurn(node, _marked(frame, node, Pace.ONCE if frame.unrolls else Pace.LOOPED)))
     frame.loop_names, frame.loop_bound = saved, bound
     if frame.state.alive:
         execute(frame, node.orelse)

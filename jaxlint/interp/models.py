@@ -53,7 +53,7 @@ _NAME = re.compile(r"\w+(?:\.\w+)*(?:\.\*)?")
 
 _WORDS = {
     "none", "python", "numpy", "device", "host", "unknown", "arg", "dispatch", "element", "list", "tuple", "dict",
-    "iter", "object", "wrap", "callable", "promote", "elementwise",
+    "iter", "object", "wrap", "callable", "promote", "elementwise", "reduced",
 }  # fmt: skip
 """How a `returns` word begins."""
 

@@ -173,7 +173,7 @@ def _isinstance(frame: Frame, call: ast.Call, *, positive: bool) -> None:
 def narrow_to(frame: Frame, node: ast.expr, wanted: Value, *, positive: bool) -> None:
     """Sharpen what a name may be by its being an instance of a class, or not."""
     key = path_of(node)
-    value = None if key is None else frame.state.names.get(key)
+    value = None if key is None else _value(frame, node, key)
     if key is None or value is None:
         return
     kinds = _places(frame, wanted)
@@ -192,7 +192,7 @@ def narrow_to(frame: Frame, node: ast.expr, wanted: Value, *, positive: bool) ->
 
 def _narrow_by_attribute(frame: Frame, node: ast.expr, name: str, *, positive: bool) -> None:
     key = path_of(node)
-    value = None if key is None else frame.state.names.get(key)
+    value = None if key is None else _value(frame, node, key)
     if key is None or value is None:
         return
     kept = Kind(0)

@@ -1,6 +1,8 @@
 """Operators: arithmetic, comparison, and, or, not, if-else; what they read and upload."""
 
 import ast
+import operator as order
+from collections.abc import Callable
 
 from jaxlint.interp import devices, effects, uses
 from jaxlint.interp.engine import Argument, Frame, expression
@@ -9,6 +11,7 @@ from jaxlint.interp.heap import ANY, base_of, element_of, field_names, is_contai
 from jaxlint.interp.heat import Gate, Pace
 from jaxlint.interp.joining import join
 from jaxlint.interp.library import fresh_array
+from jaxlint.interp.mappings import doubted_array
 from jaxlint.interp.narrowing import is_of_type, narrow
 from jaxlint.interp.values import (
     NOTHING,
@@ -262,6 +265,11 @@ def _comparison(frame: Frame, node: ast.AST) -> Value:
     return out
 
 
+_ORDER: dict[type[ast.cmpop], Callable[[int, int], bool]] = {
+    ast.Lt: order.lt, ast.LtE: order.le, ast.Gt: order.gt, ast.GtE: order.ge,
+}  # fmt: skip
+
+
 def _compare(
     frame: Frame,
     node: ast.AST,
@@ -276,7 +284,7 @@ def _compare(
         answer = _is_member(frame, left, right)
         if answer is not None:
             return constant(answer is isinstance(operator, ast.In))
-        return _membership(frame, node, left, right, nodes)
+        return _membership(frame, node, left, doubted_array(frame, nodes[1], right), nodes)
     own = _by_method(frame, node, type(operator).__name__, left, right, nodes)
     if own is not None:
         return own
@@ -287,7 +295,7 @@ def _compare(
     if any(v.const and isinstance(v.const[0], str) for v in (left, right)):
         return PYTHON
     if left.const and right.const and isinstance(left.const[0], int) and isinstance(right.const[0], int):
-        return PYTHON
+        return constant(_ORDER[type(operator)](left.const[0], right.const[0]))
     if isinstance(operator, ast.Eq | ast.NotEq) and (_is_no_operand(left) or _is_no_operand(right)):
         return PYTHON  # an array leaves the comparison to the other side, and that one compares identities
     if (left.objects or right.objects) and not (left.kind | right.kind) & ARRAY:

@@ -216,7 +216,7 @@ def _enter(engine: Engine, info: FunctionInfo) -> None:
     module = info.module
     if isinstance(info.node, ast.Lambda):
         return
-    root = _root(engine, module)
+    root = engine.outside(module)
     frame = _frame(engine, root, Mode.EAGER)
     left = engine.budget.enter()
     outer, engine.heap.reads = engine.heap.reads, {}
@@ -237,17 +237,6 @@ def _stop_running(engine: Engine) -> None:
     for activation in engine.activations:
         if activation.info is not None:
             activation.running = False
-
-
-def _root(engine: Engine, module: Module) -> Activation:
-    key = ("root", module.path)
-    activation = engine.by_key.get(key)
-    if activation is None:
-        scope = engine.new_scope(None, "module")
-        activation = Activation(scope.number, None, module)
-        engine.add_activation(activation)
-        engine.by_key[key] = activation
-    return activation
 
 
 def _closures(engine: Engine, info: FunctionInfo) -> list[Function]:

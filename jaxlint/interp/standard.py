@@ -47,7 +47,7 @@ def nth_element(call: Call, n: int) -> Value:
 
 
 def looped(call: Call) -> Pace:
-    return Pace.ONCE if call.frame.staged else Pace.LOOPED
+    return Pace.ONCE if call.frame.unrolls else Pace.LOOPED
 
 
 @handler("zip")

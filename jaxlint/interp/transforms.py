@@ -5,6 +5,7 @@ import ast
 
 from jaxlint.interp import devices, effects
 from jaxlint.interp.calls import call_function, forget_refinements, identify
+from jaxlint.interp.definitions import is_static_annotation
 from jaxlint.interp.engine import Argument, Arguments, Call, Frame, Mode, handler
 from jaxlint.interp.heap import ANY, DEFINED, field_names, moved, read
 from jaxlint.interp.heat import Pace
@@ -27,6 +28,7 @@ from jaxlint.interp.values import (
     Transformed,
     Tuple,
     Value,
+    constant,
     of,
     replace,
 )
@@ -93,12 +95,21 @@ def _jit(call: Call) -> Value:
     return make_transformed(call, "jit", *_STATIC)
 
 
+@handler("jit_by_annotation")
+def _jit_by_annotation(call: Call) -> Value:
+    """jax_dataclasses.jit: what is annotated by ``Static[...]`` is static."""
+    return _with_option(make_transformed(call, "jit"), "annotated")
+
+
 @handler("filter_jit")
 def _filter_jit(call: Call) -> Value:
     """equinox.filter_jit: arrays are traced, everything else in the arguments is static."""
-    made = make_transformed(call, "jit", *_STATIC)
+    return _with_option(make_transformed(call, "jit", *_STATIC), "filter")
+
+
+def _with_option(made: Value, option: str) -> Value:
     objects = frozenset(
-        replace(o, options=(*o.options, ("filter", True))) if isinstance(o, Transformed) else o for o in made.objects
+        replace(o, options=(*o.options, (option, True))) if isinstance(o, Transformed) else o for o in made.objects
     )
     return replace(made, objects=objects)
 
@@ -120,7 +131,27 @@ def _wrap(call: Call) -> Value:
     if function is None:
         keywords = tuple((a.keyword, a.value) for a in call.arguments if a.keyword is not None)
         return of(Partial(of(Library(call.name)), (), keywords))
+    if call.name in RULED:
+        _note_undifferentiated(call, function)
     return function
+
+
+def _note_undifferentiated(call: Call, function: Value) -> None:
+    heap, found = call.engine.heap, [call.argument(n, name) for n, name in enumerate(_FIXED, 1)]
+    chosen = [literal(call.frame, v) for v in found if v is not None]
+    for obj in function.objects:
+        info = call.engine.by_place.get(obj.place) if chosen and isinstance(obj, Function) else None
+        if info is not None:
+            named = frozenset[str]().union(*map(names, chosen))
+            at = frozenset(n for n, p in enumerate(info.parameters) if p.name in named).union(*map(positions, chosen))
+            heap.write(obj, UNDIFFERENTIATED, constant(tuple(sorted(at))))
+
+
+RULED = {"jax.custom_jvp", "jax.custom_vjp"}
+"""What makes functions that have rules of their own for differentiation."""
+UNDIFFERENTIATED = "<not differentiated>"
+"""The field of such a function that holds the positions of what no rule is asked for: plain values, not tracers."""
+_FIXED = ("nondiff_argnums", "nondiff_argnames")
 
 
 @handler("stage")
@@ -176,6 +207,17 @@ def parameter_names(frame: Frame, function: Value, count: int) -> list[str | Non
                 found.extend([p.name for p in info.parameters if p.kind == "positional"][skip:])
                 return found + [None] * (count - len(found))
     return [None] * count
+
+
+def _annotated_static(frame: Frame, function: Value) -> frozenset[str]:
+    """The parameters that are annotated as static."""
+    return frozenset(
+        p.name
+        for obj in _functions(function)
+        if (info := frame.engine.by_place.get(obj.place)) is not None
+        for p in info.parameters
+        if p.annotation is not None and is_static_annotation(p.annotation)
+    )
 
 
 def is_static(value: Value) -> bool:
@@ -251,6 +293,8 @@ def _call_jit(call: Call) -> Value:
         return frame.engine.call(frame, node, obj.function, call.arguments)
     static = positions(obj.option("static_argnums")) | positions(obj.option("static_broadcasted_argnums"))
     static_names = names(obj.option("static_argnames"))
+    if obj.option("annotated"):
+        static_names |= _annotated_static(frame, obj.function)
     params = parameter_names(frame, obj.function, len(call.arguments) + 8)
     count = sum(name is not None for name in params)
     static = frozenset(i if i >= 0 else i + count for i in static)

@@ -73,7 +73,7 @@ def _few_leaves(tree: Value, depth: int = 2) -> bool:
 
 def _apply(call: Call, function: Value, values: Sequence[Value], pace: Pace) -> Value:
     frame = call.frame
-    if frame.staged:
+    if frame.unrolls:
         pace = Pace.ONCE
     with frame.at_pace(pace):
         return frame.engine.call(frame, call.node, function, [Argument(v, _tree_node(call)) for v in values])
