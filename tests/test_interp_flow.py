@@ -559,6 +559,81 @@ BLOCKS = {
                     pass
         f()
     """,
+    "match against a value: each comparison is one of its own": """
+        class Limits:
+            low = 3.0
+            high = jnp.ones(())
+        def f(n: int):
+            x = step(1.0)
+            match x:
+                case Limits.low:  # d2h
+                    print(x)  # d2h
+                case 4.0:  # d2h
+                    pass
+            match n, step(2.0):
+                case Limits.high, _:  # d2h
+                    pass
+                case 4, 5.0:  # d2h
+                    pass
+        f(1)
+    """,
+    "match with a star among the patterns": """
+        def f(n):
+            match (np.ones(3), step(1.0), 3, 4, np.ones(2)):
+                case [a, *rest, last]:
+                    print(a, last, rest[1])
+                    print(rest[0])  # d2h
+            match (step(1.0), 1, 2):
+                case [*rest, a, b]:
+                    print(a, b)
+                    print(rest)  # d2h
+            match (1, step(2.0)):
+                case [a, b, c]:
+                    print(b)
+                case [a, b, c, *_]:
+                    print(b)
+                case [a, b, *rest]:
+                    print(rest)
+                    print(b)  # d2h
+            match [step(x) for x in range(n)]:
+                case [a, *rest]:
+                    print(rest[0])  # d2h
+        f(3)
+    """,
+    "match with the rest of a dict": """
+        def f(key):
+            match {"a": step(0.0), "n": 1, "loss": step(1.0)}:
+                case {"a": _, **rest}:
+                    print(rest["n"])
+                    print(rest["loss"])  # d2h
+                    for name, x in rest.items():
+                        print(name, x)  # d2h
+            match {"a": step(0.0), "n": 1}:
+                case {"a": _, **rest}:
+                    for name, x in rest.items():
+                        print(name, x)
+        f("a")
+    """,
+    "match with patterns of classes inside": """
+        def f(x):
+            match x:
+                case int(k) | float(k):
+                    print(k)
+                case jax.Array() as k:
+                    print(k)  # d2h
+            y = step(2.0)
+            match (y, 1):
+                case (float() as k, _):
+                    print(k)
+                case (jax.Array() as k, int(n)):
+                    print(n)
+                    print(k)  # d2h
+            z = step(3.0)
+            match z, 1:
+                case float(), _:
+                    print(z)
+        f(step(1.0))
+    """,
     "assert with a message": """
         def f():
             x = step(1.0)
