@@ -645,6 +645,83 @@ BLOCKS = {
 BLOCK_GAPS: dict[str, str] = {}
 
 COMPREHENSIONS = {
+    "their names are their own: in a function": """
+        x = step(1.0)
+        def f(data, made=[]):
+            made.append([x for x in range(3)])
+            made.append({k: x for k, x in {}.items()})
+            made.append({x for a in data for x in a})
+            made.append(list(x for x, (y, *z) in ()))
+            print(x)  # d2h
+        f([])
+    """,
+    "their names are their own: in a module and a class": """
+        x = step(1.0)
+        class A:
+            made = [x for x in range(3)]
+            print(x)  # d2h
+        y = step(2.0)
+        print([y for y in range(3)])
+        print(y)  # d2h
+        z = 1
+        made = [z for z in (step(3.0), step(4.0))]
+        def f():
+            print(z)
+        f()
+    """,
+    "their names are their own: a global and a captured name": """
+        total = step(1.0)
+        def f(data):
+            global total
+            made = [total for total in data]
+            print(total)  # d2h
+        f([1])
+        def g(data):
+            x = 1
+            def inner():
+                print(x)
+            made = [x for x in (step(2.0), step(3.0))]
+            inner()
+        g([1])
+    """,
+    "their names are their own: the first iterable is that of the outside": """
+        def f(x):
+            print([float(x) for x in x])  # d2h
+            print([n for x in x for n in (1, 2)])
+        f([step(1.0), step(2.0)])
+    """,
+    "their names are their own: a loop does not bind them": """
+        def f(data):
+            x = np.ones(3)
+            y = step(1.0)
+            for i in range(100):
+                made = [x for x in data]
+                step(x)  # h2d hot
+                float(y)  # d2h cold
+                made = [float(y) for y in [step(2.0), step(x)]]  # d2h hot, h2d hot
+        f([1])
+    """,
+    "a name that := binds is the function's": """
+        def f(data):
+            print(any((x := step(n)) is None for n in data))
+            print(x)  # d2h
+        f([1.0])
+        def g(data):
+            for i in range(100):
+                y = [x := np.ones(n) for n in data]
+                step(x)  # h2d
+        g([1])
+    """,
+    "functions inside see their names": """
+        n = 1.0
+        def f(data):
+            made = [lambda: print(n) for n in (step(1.0), step(2.0))]  # d2h
+            for g in made:
+                g()
+        f([1])
+        class A:
+            made = [lambda: float(x) for x in (step(1.0), step(2.0))]
+    """,
     "a list": """
         print([step(v) for v in range(3)][0])  # d2h
         print([float(step(v)) for v in range(3)])  # d2h

@@ -38,7 +38,7 @@ from jaxlint.sites import Operation
 def assign(frame: Frame, target: ast.AST, value: Value) -> None:
     """Bind a target of any form to a value."""
     if isinstance(target, ast.Name):
-        if frame.info is not None and target.id in frame.info.outer_names:
+        if frame.info is not None and target.id in frame.info.outer_names and target.id not in frame.own:
             leak(frame, target, owner(frame, target.id), value)
         assign_name(frame, target.id, value)
     elif isinstance(target, ast.Tuple | ast.List):

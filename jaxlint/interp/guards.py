@@ -75,7 +75,7 @@ def _outlives(frame: Frame, node: ast.AST, maker: Frame) -> bool:
     """True of a guard that lies in an attribute or a name of others: each run of this function enters the same."""
     if frame.info is None or maker.activation is frame.activation:
         return False
-    return isinstance(node, ast.Attribute) or (isinstance(node, ast.Name) and node.id not in frame.info.local_names)
+    return isinstance(node, ast.Attribute) or (isinstance(node, ast.Name) and not frame.is_local(node.id))
 
 
 def _blind(frame: Frame) -> bool:
