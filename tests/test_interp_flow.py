@@ -495,6 +495,33 @@ BLOCKS = {
         with held() as x:
             print(x)  # d2h
     """,
+    "del evaluates what its targets name": """
+        class Store:
+            def __delitem__(self, key):
+                print(key)  # d2h
+        def kept(x):
+            print(step(x))  # d2h hot
+            return Store()
+        def f(d, xs, o):
+            for i in range(100):
+                loss = step(1.0)
+                del d[int(loss)]  # d2h hot
+                del xs[step(2) :], (o[float(step(3.0))].a, [d[0]])  # d2h hot
+                del kept(i).x
+            del xs[step(4)]  # d2h
+            del Store()[step(5.0)]
+        f({}, [1, 2], {})
+    """,
+    "del forgets what was kept": """
+        def f(d: dict, o, key):
+            d["a"] = 1.0
+            d["b"] = 1.0
+            o.x = d
+            del d["a"], d[key], o.x, d
+            d = step(1.0)
+            print(d)  # d2h
+        f({}, np, "b")
+    """,
     "match by value": """
         def f(mode):
             match mode:

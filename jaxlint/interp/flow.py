@@ -4,7 +4,7 @@ import ast
 from collections.abc import Sequence as Seq
 
 from jaxlint.interp import effects, guards, uses
-from jaxlint.interp.assignment import assign, refine_item
+from jaxlint.interp.assignment import assign, refine_item, remove
 from jaxlint.interp.definitions import define_class, define_function
 from jaxlint.interp.engine import Frame, statement
 from jaxlint.interp.firsts import made_in_one_turn, made_once
@@ -17,7 +17,7 @@ from jaxlint.interp.narrowing import narrow
 from jaxlint.interp.operators import binary
 from jaxlint.interp.scopes import assign_name
 from jaxlint.interp.states import State
-from jaxlint.interp.syntax import DEFINITIONS, LOOPS, Suite, bind, children, walk
+from jaxlint.interp.syntax import DEFINITIONS, LOOPS, Suite, children, walk
 from jaxlint.interp.values import (
     NONE,
     NULL,
@@ -212,10 +212,7 @@ def _assert(frame: Frame, node: ast.AST) -> None:
 def _delete(frame: Frame, node: ast.AST) -> None:
     assert isinstance(node, ast.Delete)
     for target in node.targets:
-        names: set[str] = set()
-        bind(target, names)
-        for name in names:
-            frame.state.names.pop(name, None)
+        remove(frame, target)
 
 
 @statement(ast.Break)
