@@ -86,9 +86,9 @@ def _is_only_tested(finding: Finding, place: Place, syntax: Syntax) -> bool:
         return True
     node: ast.expr = place.node
     parent = syntax.parents.get(node)
-    if isinstance(parent, ast.Match | ast.Tuple | ast.List):
-        matching = syntax.statement(node)
-        return isinstance(matching, ast.Match) and all(map(_only_compares, matching.cases))
+    matching = syntax.statement(node)
+    if isinstance(matching, ast.Match) and isinstance(parent, ast.Match | ast.Tuple | ast.List):
+        return all(map(_only_compares, matching.cases))
     if not isinstance(parent, ast.BoolOp):
         return True
     while isinstance(parent, ast.BoolOp):

@@ -76,8 +76,8 @@ class Frame:
     `ends` is the join of the states in which it returns: what its inner functions see afterwards. `leaving` are the
     states in which something leaves the try statement that is being run. `trying` counts the try statements with
     handlers around this place inside the innermost loop, those of callers included. `loops` are the paces at which
-    the loops around this place began, the outermost first. `own` are the names that the comprehensions around bind, each
-    with whether functions within them use it. `brief` is the pace around loops that all have few turns,
+    the loops around this place began, the outermost first. `own` are the names that the comprehensions around bind,
+    each with whether functions within them use it. `brief` is the pace around loops that all have few turns,
     by the number in the source. `among` says that one of several functions is being called.
     """
 

@@ -53,6 +53,14 @@ def _format_fields(frame: Frame, text: ast.expr | None) -> None:
             effects.reading(frame, part.value, Operation.FORMAT, "f-string", [(value, part.value)], deep=True)
 
 
+@expression(*(getattr(ast, name) for name in ("TemplateStr",) if hasattr(ast, name)))
+def _template(frame: Frame, node: ast.AST) -> Value:
+    """A template keeps what stands in its fields, and formats nothing but their formats."""
+    fields = [part for part in ast.iter_child_nodes(node) if not isinstance(part, ast.Constant)]
+    parts = [part for field in fields for part in ast.iter_child_nodes(field)]
+    return of(Tuple(tuple(frame.engine.evaluate(frame, part) for part in parts)))
+
+
 @expression(ast.Name)
 def _name(frame: Frame, node: ast.AST) -> Value:
     assert isinstance(node, ast.Name)
