@@ -131,6 +131,43 @@ BRANCHES = {
 BRANCH_GAPS: dict[str, str] = {}
 
 NARROWING = {
+    "what := names in a test": """
+        def f(flag, n):
+            if (x := step(n) if flag else None) is None:
+                print(x)
+            else:
+                print(x)  # d2h
+            if not isinstance((y := step(n) if flag else np.ones(3)), np.ndarray):
+                print(y)  # d2h
+            else:
+                print(y)
+            if hasattr((z := step(n) if flag else 1.0), "devices"):
+                print(z)  # d2h
+            if type(w := step(n) if flag else 1.0) is float:
+                print(w)
+            match (v := step(n) if flag else 1.0):
+                case float():
+                    print(v)
+        f(True, 1.0)
+    """,
+    "a dict of an annotated name": """
+        def f(n):
+            d: dict = {"x": step(n), "n": 1}
+            d["x"] = 1.0
+            print(d["x"])
+        f(1.0)
+    """,
+    "the guard of a case": """
+        def f(flag, n):
+            match step(n) if flag else None:
+                case x if x is None:
+                    print(x)
+                case x if False:
+                    print(x)
+                case x if x is not None:
+                    print(x)  # d2h
+        f(True, 1.0)
+    """,
     "is None": """
         def f(flag, n):
             x = step(n) if flag else None

@@ -6,7 +6,9 @@ from contextlib import contextmanager
 
 from jaxlint.interp.assignment import assign
 from jaxlint.interp.engine import Frame, expression
+from jaxlint.interp.gates import gate_of
 from jaxlint.interp.heap import ANY, KEYS
+from jaxlint.interp.heat import Gate, Pace
 from jaxlint.interp.iteration import iterated, loop_pace
 from jaxlint.interp.narrowing import narrow
 from jaxlint.interp.syntax import bind
@@ -78,6 +80,8 @@ def _turns(frame: Frame, node: Comprehension, loops: Sequence[ast.comprehension]
         for test in comp.ifs:
             engine.truth(frame, test, engine.evaluate(frame, test))
             narrow(frame, test, positive=True)
+            if not frame.staged and gate_of(frame, test) is Gate.PASSED:
+                frame.pace = frame.pace.then(Pace.GATED)
         if len(loops) > 1:
             return _turns(frame, node, loops[1:])
         if isinstance(node, ast.DictComp):

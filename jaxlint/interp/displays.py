@@ -11,7 +11,6 @@ from jaxlint.interp.heap import ANY, KEYS, base_of, element_of, field_names, rea
 from jaxlint.interp.joining import join
 from jaxlint.interp.values import NOTHING, Mapping, Object, Sequence, Stream, Tuple, Value, of, replace
 
-
 MAX_ITEMS = 32
 """So many items of a tuple or list are told apart."""
 MAX_JOINED, MAX_KEYS = 64, 256

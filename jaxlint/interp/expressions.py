@@ -4,6 +4,7 @@ import ast
 
 from jaxlint.interp import effects, uses
 from jaxlint.interp.engine import Argument, Frame, expression
+from jaxlint.interp.gates import gated
 from jaxlint.interp.heap import ANY, KEYS, field_names, read
 from jaxlint.interp.heat import Gate
 from jaxlint.interp.scopes import assign_name, read_name
@@ -112,7 +113,7 @@ def _slice(frame: Frame, node: ast.AST) -> Value:
 @expression(ast.NamedExpr)
 def _walrus(frame: Frame, node: ast.AST) -> Value:
     assert isinstance(node, ast.NamedExpr)
-    value = frame.engine.evaluate(frame, node.value)
+    value = gated(frame, node.value, frame.engine.evaluate(frame, node.value))
     if isinstance(node.target, ast.Name):
         assign_name(frame, node.target.id, value)
     return value

@@ -120,11 +120,15 @@ def _only_raised(frame: Frame, node: ast.Call) -> None:
 @statement(ast.Assign)
 def _assign(frame: Frame, node: ast.AST) -> None:
     assert isinstance(node, ast.Assign)
-    value = gated(frame, node.value, frame.engine.evaluate(frame, node.value))
-    for target in node.targets:
+    _assign_to(frame, node.targets, node.value)
+
+
+def _assign_to(frame: Frame, targets: Seq[ast.expr], node: ast.expr) -> None:
+    value = gated(frame, node, frame.engine.evaluate(frame, node))
+    for target in targets:
         assign(frame, target, value)
-        if isinstance(node.value, ast.Dict):
-            _remember_items(frame, target, node.value)
+        if isinstance(node, ast.Dict):
+            _remember_items(frame, target, node)
     guards.assigned(frame, node, value)
 
 
@@ -139,7 +143,7 @@ def _remember_items(frame: Frame, target: ast.expr, node: ast.Dict) -> None:
 def _annotated_assign(frame: Frame, node: ast.AST) -> None:
     assert isinstance(node, ast.AnnAssign)
     if node.value is not None:
-        assign(frame, node.target, frame.engine.evaluate(frame, node.value))
+        _assign_to(frame, (node.target,), node.value)
 
 
 @statement(ast.AugAssign)

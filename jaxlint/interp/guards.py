@@ -104,11 +104,11 @@ def discarded(frame: Frame, node: ast.AST, value: Value) -> None:
             effects.record(frame, node, Operation.GUARD_UNENTERED, obj.name)
 
 
-def assigned(frame: Frame, node: ast.Assign, value: Value) -> None:
+def assigned(frame: Frame, node: ast.expr, value: Value) -> None:
     """Remember a guard that is kept under a name, to see whether anything enters it."""
     for obj in _guards_in(value):
-        if obj.place is not None and obj.place == frame.place(node.value):
-            frame.engine.guards_made.setdefault(obj.place, (frame, node.value, False))
+        if obj.place is not None and obj.place == frame.place(node):
+            frame.engine.guards_made.setdefault(obj.place, (frame, node, False))
 
 
 def suppressing(frame: Frame, node: ast.AST, value: Value) -> Handler | None:

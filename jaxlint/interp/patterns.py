@@ -8,9 +8,11 @@ from jaxlint.interp.classes import all_fields
 from jaxlint.interp.displays import add_mapping
 from jaxlint.interp.engine import Frame, statement
 from jaxlint.interp.flow import execute, truth
+from jaxlint.interp.gates import gate_of, gate_of_case
 from jaxlint.interp.heap import base_of, element_of, read
+from jaxlint.interp.heat import Gate, Pace
 from jaxlint.interp.joining import join
-from jaxlint.interp.narrowing import as_instance, is_instance, narrow_to
+from jaxlint.interp.narrowing import as_instance, is_instance, narrow, narrow_to
 from jaxlint.interp.scopes import assign_name
 from jaxlint.interp.values import NOTHING, NULL, UNKNOWN, Instance, Library, Mapping, Stream, Tuple, Value, of, replace
 from jaxlint.kinds import ARRAY
@@ -31,9 +33,11 @@ def _match(frame: Frame, node: ast.AST) -> None:
         if fits is False:
             continue
         _bind_pattern(frame, case.pattern, node.subject, subject)
-        if case.guard is not None:
-            truth(frame, case.guard, frame.engine.evaluate(frame, case.guard))
-        execute(frame, case.body)
+        gate = Gate.NONE if frame.staged else gate_of_case(frame, case.pattern, node.subject)
+        with frame.at_pace(Pace.GATED if gate is Gate.PASSED else Pace.ONCE):
+            if case.guard is not None:
+                _guard(frame, case.guard)
+            execute(frame, case.body)
         after.merge(frame.state)
         if fits and case.guard is None:
             break
@@ -41,6 +45,16 @@ def _match(frame: Frame, node: ast.AST) -> None:
     if not fits:
         after.merge(before)
     frame.state = after
+
+
+def _guard(frame: Frame, test: ast.expr) -> None:
+    """Ask what stands behind the ``if`` of a case, and go on where it holds."""
+    known = truth(frame, test, frame.engine.evaluate(frame, test))
+    if known is False:
+        frame.state.alive = False
+    narrow(frame, test, positive=True)
+    if not frame.staged and gate_of(frame, test) is Gate.PASSED:
+        frame.pace = frame.pace.then(Pace.GATED)
 
 
 def _fits(frame: Frame, pattern: ast.pattern, node: ast.expr | None, subject: Value) -> bool | None:
