@@ -38,6 +38,8 @@ def after(lines: str, *, unsafe: bool = True) -> str:
         ("n = np.ones(3)\nn[0] = step(1.0)", "n = np.ones(3)\nn[0] = jax.device_get(step(1.0))"),
         ("print('%s %s' % (step(1.0), 1))", "print('%s %s' % jax.device_get((step(1.0), 1)))"),
         ("[3, 4][step(0)]", "[3, 4][jax.device_get(step(0))]"),
+        ("match step(1.0):\n    case 5: pass", "match jax.device_get(step(1.0)):\n    case 5: pass"),
+        ("match step(1.0), 2:\n    case 5, 2: pass", "match jax.device_get(step(1.0)), 2:\n    case 5, 2: pass"),
         ("x = step(1.0) * np.ones(3)", "x = step(1.0) * jax.device_put(np.ones(3))"),
     ],
 )
@@ -54,6 +56,8 @@ def test_the_call_goes_round_the_operand_alone(line: str, wanted: str) -> None:
         "x = step([1.0, 2.0])",
         "x = jnp.array([1, 2, 3])",  # jax.device_put takes a list for a tree
         "float(jax.device_get(step(1.0)))",
+        "class C: limit = step(1.0)\nmatch 5:\n    case C.limit: pass",  # a call would be the pattern of a class
+        "match {'a': step(1.0)}:\n    case {'a': 5}: pass",
     ],
 )
 def test_what_can_not_be_said_stays(line: str) -> None:
@@ -75,6 +79,10 @@ def test_what_can_not_be_said_stays(line: str) -> None:
         ("y = 1 if step(1.0) or 0 else 2", True),
         ("y = [v for v in (1, 2) if step(1.0) and v]", True),
         ("np.argsort(step(1.0))", False),
+        ("match step(1.0):\n    case 5 | 6: pass\n    case _: pass", True),
+        ("match step(1.0), 2:\n    case 5, _: pass", True),
+        ("match step(1.0):\n    case 5: pass\n    case jax.Array(): pass", False),
+        ("match step(1.0):\n    case 5: pass\n    case y: pass", False),
     ],
 )
 def test_safe_is_what_changes_no_value_and_no_text(line: str, safe: bool) -> None:

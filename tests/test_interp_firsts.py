@@ -32,6 +32,14 @@ KEPT = {
     "an attribute that is not there at first": """def load(self, i):
             if not hasattr(self, "made"):
                 self.made = float(step(1.0))  # d2h cold""",
+    "an attribute under another name": """def load(self, i):
+            if (data := self.data) is None:
+                data = self.data = float(step(1.0))  # d2h cold
+            return data""",
+    "what is there under another name": """def load(self, i):
+            if (data := self.data) is not None:
+                return data
+            self.data = float(step(1.0))  # d2h cold""",
     "an item of a dict that is kept": """def load(self, i):
             if "key" not in self.named:
                 self.named["key"] = float(step(1.0))  # d2h cold""",

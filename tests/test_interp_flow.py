@@ -147,6 +147,43 @@ BRANCHES = {
 BRANCH_GAPS: dict[str, str] = {}
 
 NARROWING = {
+    "what := names in a test": """
+        def f(flag, n):
+            if (x := step(n) if flag else None) is None:
+                print(x)
+            else:
+                print(x)  # d2h
+            if not isinstance((y := step(n) if flag else np.ones(3)), np.ndarray):
+                print(y)  # d2h
+            else:
+                print(y)
+            if hasattr((z := step(n) if flag else 1.0), "devices"):
+                print(z)  # d2h
+            if type(w := step(n) if flag else 1.0) is float:
+                print(w)
+            match (v := step(n) if flag else 1.0):
+                case float():
+                    print(v)
+        f(True, 1.0)
+    """,
+    "a dict of an annotated name": """
+        def f(n):
+            d: dict = {"x": step(n), "n": 1}
+            d["x"] = 1.0
+            print(d["x"])
+        f(1.0)
+    """,
+    "the guard of a case": """
+        def f(flag, n):
+            match step(n) if flag else None:
+                case x if x is None:
+                    print(x)
+                case x if False:
+                    print(x)
+                case x if x is not None:
+                    print(x)  # d2h
+        f(True, 1.0)
+    """,
     "is None": """
         def f(flag, n):
             x = step(n) if flag else None
@@ -534,6 +571,33 @@ BLOCKS = {
         with held() as x:
             print(x)  # d2h
     """,
+    "del evaluates what its targets name": """
+        class Store:
+            def __delitem__(self, key):
+                print(key)  # d2h
+        def kept(x):
+            print(step(x))  # d2h hot
+            return Store()
+        def f(d, xs, o):
+            for i in range(100):
+                loss = step(1.0)
+                del d[int(loss)]  # d2h hot
+                del xs[step(2) :], (o[float(step(3.0))].a, [d[0]])  # d2h hot
+                del kept(i).x
+            del xs[step(4)]  # d2h
+            del Store()[step(5.0)]
+        f({}, [1, 2], {})
+    """,
+    "del forgets what was kept": """
+        def f(d: dict, o, key):
+            d["a"] = 1.0
+            d["b"] = 1.0
+            o.x = d
+            del d["a"], d[key], o.x, d
+            d = step(1.0)
+            print(d)  # d2h
+        f({}, np, "b")
+    """,
     "match by value": """
         def f(mode):
             match mode:
@@ -598,6 +662,81 @@ BLOCKS = {
                     pass
         f()
     """,
+    "match against a value: each comparison is one of its own": """
+        class Limits:
+            low = 3.0
+            high = jnp.ones(())
+        def f(n: int):
+            x = step(1.0)
+            match x:
+                case Limits.low:  # d2h
+                    print(x)  # d2h
+                case 4.0:  # d2h
+                    pass
+            match n, step(2.0):
+                case Limits.high, _:  # d2h
+                    pass
+                case 4, 5.0:  # d2h
+                    pass
+        f(1)
+    """,
+    "match with a star among the patterns": """
+        def f(n):
+            match (np.ones(3), step(1.0), 3, 4, np.ones(2)):
+                case [a, *rest, last]:
+                    print(a, last, rest[1])
+                    print(rest[0])  # d2h
+            match (step(1.0), 1, 2):
+                case [*rest, a, b]:
+                    print(a, b)
+                    print(rest)  # d2h
+            match (1, step(2.0)):
+                case [a, b, c]:
+                    print(b)
+                case [a, b, c, *_]:
+                    print(b)
+                case [a, b, *rest]:
+                    print(rest)
+                    print(b)  # d2h
+            match [step(x) for x in range(n)]:
+                case [a, *rest]:
+                    print(rest[0])  # d2h
+        f(3)
+    """,
+    "match with the rest of a dict": """
+        def f(key):
+            match {"a": step(0.0), "n": 1, "loss": step(1.0)}:
+                case {"a": _, **rest}:
+                    print(rest["n"])
+                    print(rest["loss"])  # d2h
+                    for name, x in rest.items():
+                        print(name, x)  # d2h
+            match {"a": step(0.0), "n": 1}:
+                case {"a": _, **rest}:
+                    for name, x in rest.items():
+                        print(name, x)
+        f("a")
+    """,
+    "match with patterns of classes inside": """
+        def f(x):
+            match x:
+                case int(k) | float(k):
+                    print(k)
+                case jax.Array() as k:
+                    print(k)  # d2h
+            y = step(2.0)
+            match (y, 1):
+                case (float() as k, _):
+                    print(k)
+                case (jax.Array() as k, int(n)):
+                    print(n)
+                    print(k)  # d2h
+            z = step(3.0)
+            match z, 1:
+                case float(), _:
+                    print(z)
+        f(step(1.0))
+    """,
     "assert with a message": """
         def f():
             x = step(1.0)
@@ -609,6 +748,83 @@ BLOCKS = {
 BLOCK_GAPS: dict[str, str] = {}
 
 COMPREHENSIONS = {
+    "their names are their own: in a function": """
+        x = step(1.0)
+        def f(data, made=[]):
+            made.append([x for x in range(3)])
+            made.append({k: x for k, x in {}.items()})
+            made.append({x for a in data for x in a})
+            made.append(list(x for x, (y, *z) in ()))
+            print(x)  # d2h
+        f([])
+    """,
+    "their names are their own: in a module and a class": """
+        x = step(1.0)
+        class A:
+            made = [x for x in range(3)]
+            print(x)  # d2h
+        y = step(2.0)
+        print([y for y in range(3)])
+        print(y)  # d2h
+        z = 1
+        made = [z for z in (step(3.0), step(4.0))]
+        def f():
+            print(z)
+        f()
+    """,
+    "their names are their own: a global and a captured name": """
+        total = step(1.0)
+        def f(data):
+            global total
+            made = [total for total in data]
+            print(total)  # d2h
+        f([1])
+        def g(data):
+            x = 1
+            def inner():
+                print(x)
+            made = [x for x in (step(2.0), step(3.0))]
+            inner()
+        g([1])
+    """,
+    "their names are their own: the first iterable is that of the outside": """
+        def f(x):
+            print([float(x) for x in x])  # d2h
+            print([n for x in x for n in (1, 2)])
+        f([step(1.0), step(2.0)])
+    """,
+    "their names are their own: a loop does not bind them": """
+        def f(data):
+            x = np.ones(3)
+            y = step(1.0)
+            for i in range(100):
+                made = [x for x in data]
+                step(x)  # h2d hot
+                float(y)  # d2h cold
+                made = [float(y) for y in [step(2.0), step(x)]]  # d2h hot, h2d hot
+        f([1])
+    """,
+    "a name that := binds is the function's": """
+        def f(data):
+            print(any((x := step(n)) is None for n in data))
+            print(x)  # d2h
+        f([1.0])
+        def g(data):
+            for i in range(100):
+                y = [x := np.ones(n) for n in data]
+                step(x)  # h2d
+        g([1])
+    """,
+    "functions inside see their names": """
+        n = 1.0
+        def f(data):
+            made = [lambda: print(n) for n in (step(1.0), step(2.0))]  # d2h
+            for g in made:
+                g()
+        f([1])
+        class A:
+            made = [lambda: float(x) for x in (step(1.0), step(2.0))]
+    """,
     "a list": """
         print([step(v) for v in range(3)][0])  # d2h
         print([float(step(v)) for v in range(3)])  # d2h

@@ -46,6 +46,12 @@ LARGE = {
     "a sum of 2,000": "x = step(1.0)\nprint(" + " + ".join(["x"] * 2_000) + ")  # d2h\n",
     "5,000 items of a dict": "D = {" + lines(5_000, lambda n: f"'k{n}': {n}, ") + "}\nprint(D['k7'])\n" + PLAIN,
     "5,000 items of a list": "D = [" + lines(5_000, lambda n: f"{n}, ") + "]\nprint(D[7])\n" + PLAIN,
+    "an effect behind 5,000 items of a list": (
+        "D = [" + lines(5_000, lambda n: f"-{n}, ") + "\nfloat(step(1.0)),  # d2h\n]\n"
+        "D = {" + lines(5_000, lambda n: f"{n}: [{n}], ") + "\nfloat(step(2.0)): 1,  # d2h\n}\n"
+        "D = " + lines(5_000, lambda n: f"{n}, ") + "float(step(3.0))  # d2h\n"
+    ),
+    "a table of 40 by 40 by 40": f"D = {[[[1] * 40] * 40] * 40}\n" + PLAIN,
     "500 functions": (
         lines(500, lambda n: f"def f{n}(x):\n    return f{(n * 7 + 1) % 500}(step(x)) if x.ndim else x\n") + PLAIN
     ),

@@ -184,6 +184,30 @@ CONTAINERS = {
         either = step(1.0) if len([]) else [step(2.0)]
         np.ndim(either)
     """,
+    "a display evaluates a key before its value": """
+        def f(x):
+            x = step(x)
+            d = {
+                float(x):  # d2h
+                    float(x),
+                **{"a": float(x)},
+            }
+        f(1.0)
+    """,
+    "a display of unknown length evaluates once": """
+        def f(xs: list):
+            y = step(1.0)
+            a = *xs, float(y), y  # d2h
+            b = [*xs, [*xs, print(y)]]
+            z = step(2.0)
+            c = [
+                *xs,
+                z,
+                print(z),  # d2h
+            ]
+            print(c[0])  # d2h
+        f([1])
+    """,
     "an empty one": """
         print([], {}, (), set(), [1, "a"], {"a": 1})
     """,

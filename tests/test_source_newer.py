@@ -32,7 +32,7 @@ PAIRS = [
     ("type X = 'int'  # type Y = int", "0"),
     ("try: a\nexcept A, B: b", "try: a\nexcept (A, B): b"),
     ("try: a\nexcept* A[1, 2], (B), c.d(e, f),: b\nelse: c", "try: a\nexcept* (A[1, 2], (B), c.d(e, f)): b\nelse: c"),
-    ("t'{a!r:>{b}}' + T\"\" + rt'\\{a}'", "f'{a!r:>{b}}' + f\"\" + rf'\\{a}'"),
+    ("t'{a!r:>{b}}' + T\"\" + rt'\\{a}' t'{c}'", "(a, f'>{b}') + () + (a, c)"),
     ("f'{a['b']}'", "f'{a[\"b\"]}'"),
     ('f"{f"{f"{f"{1 + 1}"}"}"}"', "f\"\"\"{f'''{f\"{f'{1 + 1}'}\"}'''}\"\"\""),
     ("f'{'\\n'.join(a)}'", "f\"\"\"{'''\n'''.join(a)}\"\"\""),

@@ -65,6 +65,8 @@ def _place(span: Span, syntax: Syntax) -> Place | None:
         return None
     if not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
         return None
+    if any(isinstance(around, ast.pattern) for around in syntax.above(node)):
+        return None  # a call would be another pattern: one of a class
     return Place(start, end, node)
 
 

@@ -80,11 +80,15 @@ def _format(place: Place, syntax: Syntax) -> bool | None:
 
 
 def _is_only_tested(finding: Finding, place: Place, syntax: Syntax) -> bool:
-    """Whether an operand that is asked for its truth gives nothing else: ``a and b`` may be `a`."""
+    """Whether an operand that is asked for its truth gives nothing else: ``a and b`` may be `a`, and what a match
+    statement compares it may take by its class or under a name too."""
     if finding.operation is not Operation.TRUTH:
         return True
     node: ast.expr = place.node
     parent = syntax.parents.get(node)
+    matching = syntax.statement(node)
+    if isinstance(matching, ast.Match) and isinstance(parent, ast.Match | ast.Tuple | ast.List):
+        return all(map(_only_compares, matching.cases))
     if not isinstance(parent, ast.BoolOp):
         return True
     while isinstance(parent, ast.BoolOp):
@@ -97,6 +101,16 @@ def _is_only_tested(finding: Finding, place: Place, syntax: Syntax) -> bool:
         case ast.comprehension(ifs=ifs):
             return node in ifs
     return False
+
+
+def _only_compares(case: ast.match_case) -> bool:
+    """True of a case that asks for values alone."""
+    kinds = (ast.MatchValue, ast.MatchSingleton, ast.MatchOr, ast.MatchSequence)
+    return all(
+        isinstance(n, kinds) or (isinstance(n, ast.MatchAs) and n.name is None)
+        for n in ast.walk(case.pattern)
+        if isinstance(n, ast.pattern)
+    )
 
 
 def _put(finding: Finding, remedy: Remedy, syntax: Syntax) -> Fix | None:

@@ -38,7 +38,7 @@ from jaxlint.sites import Operation
 def assign(frame: Frame, target: ast.AST, value: Value) -> None:
     """Bind a target of any form to a value."""
     if isinstance(target, ast.Name):
-        if frame.info is not None and target.id in frame.info.outer_names:
+        if frame.info is not None and target.id in frame.info.outer_names and target.id not in frame.own:
             leak(frame, target, owner(frame, target.id), value)
         assign_name(frame, target.id, value)
     elif isinstance(target, ast.Tuple | ast.List):
@@ -59,6 +59,37 @@ def assign(frame: Frame, target: ast.AST, value: Value) -> None:
             value = uses.stored(frame, target, value, kept=not packed)
         set_item(frame, target, base, index, at, value)
         refine_item(frame, target.value, index, at, value)
+
+
+def remove(frame: Frame, target: ast.AST) -> None:
+    """Delete what a target of any form names; what stands before the dot or in the brackets is evaluated."""
+    engine = frame.engine
+    if isinstance(target, ast.Tuple | ast.List):
+        for element in target.elts:
+            remove(frame, element)
+    elif isinstance(target, ast.Name):
+        _forget(frame, target.id)
+    elif isinstance(target, ast.Attribute):
+        engine.evaluate(frame, target.value)
+        _forget(frame, path_of(target))
+    elif isinstance(target, ast.Subscript):
+        base = engine.evaluate(frame, target.value)
+        index, at = evaluate_index(frame, target.slice)
+        if any(isinstance(base_of(o), Sequence) for o in base.objects):
+            effects.reading(frame, target, Operation.INDEX, None, [(index, at)])
+        method = engine.attribute(frame, target, base, "__delitem__")
+        if method.objects and any(isinstance(base_of(o), Instance) for o in base.objects):
+            engine.call(frame, target, method, [Argument(index, at)])
+        path = path_of(target.value)
+        # Which item it is may not be known.
+        for name in [n for n in frame.state.names if path is not None and n.startswith(f"{path}.[")]:
+            del frame.state.names[name]
+
+
+def _forget(frame: Frame, path: str | None) -> None:
+    """Nothing is known any more of what is under a name, nor of its attributes and items."""
+    for name in [n for n in frame.state.names if path is not None and (n == path or n.startswith(f"{path}."))]:
+        del frame.state.names[name]
 
 
 def refine_item(frame: Frame, base: ast.expr, index: Value, at: ast.AST | None, value: Value) -> None:

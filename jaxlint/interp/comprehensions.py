@@ -1,11 +1,14 @@
 """Comprehensions and generator expressions: loops that make a container."""
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from jaxlint.interp.assignment import assign
 from jaxlint.interp.engine import Frame, expression
+from jaxlint.interp.gates import gate_of
 from jaxlint.interp.heap import ANY, KEYS
+from jaxlint.interp.heat import Gate, Pace
 from jaxlint.interp.iteration import iterated, loop_pace
 from jaxlint.interp.narrowing import narrow
 from jaxlint.interp.syntax import bind
@@ -24,16 +27,10 @@ from jaxlint.interp.values import Sequence as ListOf
 def _comprehension(frame: Frame, node: ast.AST) -> Value:
     assert isinstance(node, ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp)
     heap = frame.engine.heap
-    saved = dict(frame.state.names)
     key = NOTHING
     for _ in range(2):
-        element, key = _turns(frame, node, node.generators)
-    names = frame.state.names
-    for name in _bound_names(node.generators):
-        if name in saved:
-            names[name] = saved[name]
-        else:
-            names.pop(name, None)
+        with _own_names(frame, node):
+            element, key = _turns(frame, node, node.generators)
     if isinstance(node, ast.GeneratorExp):
         return of(Stream(element))
     if isinstance(node, ast.DictComp):
@@ -49,11 +46,26 @@ def _comprehension(frame: Frame, node: ast.AST) -> Value:
 Comprehension = ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp
 
 
-def _bound_names(loops: Sequence[ast.comprehension]) -> set[str]:
-    names: set[str] = set()
-    for loop in loops:
-        bind(loop.target, names)
-    return names
+@contextmanager
+def _own_names(frame: Frame, node: Comprehension) -> Iterator[None]:
+    """Run a comprehension: what it binds is its own, and seen by the functions inside it alone."""
+    bound: set[str] = set()
+    for loop in node.generators:
+        bind(loop.target, bound)
+    used = frame.module.used_within(node) if frame.scope.kind != "class" else frozenset[str]()
+    saved, own, loop_bound, loop_names = dict(frame.state.names), frame.own, frame.loop_bound, frame.loop_names
+    frame.own = {**own, **{name: name in used for name in bound}}
+    frame.loop_names = loop_names | bound
+    if frame.loops:
+        frame.loop_bound = loop_bound | bound
+    try:
+        yield
+    finally:
+        frame.own, frame.loop_bound, frame.loop_names = own, loop_bound, loop_names
+        names = frame.state.names
+        for name in [n for n in names if n.partition(".")[0] in bound]:
+            del names[name]
+        names.update((n, value) for n, value in saved.items() if n.partition(".")[0] in bound)
 
 
 def _turns(frame: Frame, node: Comprehension, loops: Sequence[ast.comprehension]) -> tuple[Value, Value]:
@@ -68,6 +80,8 @@ def _turns(frame: Frame, node: Comprehension, loops: Sequence[ast.comprehension]
         for test in comp.ifs:
             engine.truth(frame, test, engine.evaluate(frame, test))
             narrow(frame, test, positive=True)
+            if not frame.staged and gate_of(frame, test) is Gate.PASSED:
+                frame.pace = frame.pace.then(Pace.GATED)
         if len(loops) > 1:
             return _turns(frame, node, loops[1:])
         if isinstance(node, ast.DictComp):

@@ -1,6 +1,7 @@
 """Displays: tuples, lists, dicts and sets as they are written."""
 
 import ast
+import functools
 from collections.abc import Sequence as Seq
 
 from jaxlint.interp import effects
@@ -10,42 +11,56 @@ from jaxlint.interp.heap import ANY, KEYS, base_of, element_of, field_names, rea
 from jaxlint.interp.joining import join
 from jaxlint.interp.values import NOTHING, Mapping, Object, Sequence, Stream, Tuple, Value, of, replace
 
+MAX_ITEMS = 32
+"""So many items of a tuple or list are told apart."""
+MAX_JOINED, MAX_KEYS = 64, 256
+"""So many elements of a longer list, and items of a dict, are kept. What stands behind them is evaluated all the same,
+unless it is written out as data."""
+
 
 @expression(ast.Tuple)
 def _tuple(frame: Frame, node: ast.AST) -> Value:
     assert isinstance(node, ast.Tuple)
-    items = _elements(frame, node.elts)
-    if items is None:
-        element = _joined_elements(frame, node.elts)
-        if not isinstance(node.elts[0], ast.Starred):
-            # ``n, *rest``: which item is the first is forgotten, and it is another kind of thing than the rest.
-            element = doubted(element, frame.origin(node, "an item of a tuple of unknown length"))
-        return of(Stream(element))
-    return of(Tuple(items))
+    items, known = _elements(frame, node.elts)
+    if known:
+        return of(Tuple(tuple(items)))
+    element = _joined(items)
+    if not isinstance(node.elts[0], ast.Starred):
+        # ``n, *rest``: which item is the first is forgotten, and it is another kind of thing than the rest.
+        element = doubted(element, frame.origin(node, "an item of a tuple of unknown length"))
+    return of(Stream(element))
 
 
-def _elements(frame: Frame, elements: Seq[ast.expr]) -> tuple[Value, ...] | None:
+def _elements(frame: Frame, elements: Seq[ast.expr]) -> tuple[list[Value], bool]:
+    """What elements give, and whether these are the items: not where too many are, or how many is not known."""
+    engine = frame.engine
     out: list[Value] = []
+    known = True
     for element in elements:
-        if isinstance(element, ast.Starred):
-            items = frame.engine.unpack_star(frame.engine.evaluate(frame, element.value))
-            if items is None:
-                return None
+        if len(out) >= MAX_JOINED and _is_data(element):
+            continue
+        value = engine.evaluate(frame, element.value if isinstance(element, ast.Starred) else element)
+        if not isinstance(element, ast.Starred):
+            out.append(value)
+        elif (items := engine.unpack_star(value)) is not None:
             out.extend(items)
         else:
-            out.append(frame.engine.evaluate(frame, element))
-    return tuple(out) if len(out) <= 32 else None
+            out.append(element_of(engine.heap, value))
+            known = False
+    return out, known and len(out) <= MAX_ITEMS
 
 
-def _joined_elements(frame: Frame, elements: Seq[ast.expr]) -> Value:
-    out = NOTHING
-    for element in elements:
-        if isinstance(element, ast.Starred):
-            part = element_of(frame.engine.heap, frame.engine.evaluate(frame, element.value))
-        else:
-            part = frame.engine.evaluate(frame, element)
-        out = join(out, part)
-    return out
+def _is_data(node: ast.expr) -> bool:
+    """True of literals and of displays of literals."""
+    if isinstance(node, ast.Tuple | ast.List | ast.Set):
+        return all(map(_is_data, node.elts))
+    if isinstance(node, ast.Dict):
+        return all(key is not None and _is_data(key) for key in node.keys) and all(map(_is_data, node.values))
+    return isinstance(node.operand if isinstance(node, ast.UnaryOp) else node, ast.Constant)
+
+
+def _joined(items: Seq[Value]) -> Value:
+    return functools.reduce(join, items[:MAX_JOINED], NOTHING)
 
 
 @expression(ast.List, ast.Set)
@@ -54,16 +69,13 @@ def _list(frame: Frame, node: ast.AST) -> Value:
     heap = frame.engine.heap
     seq = Sequence(frame.place(node), frame.scope.number, "list" if isinstance(node, ast.List) else "set")
     effects.forget(frame, seq)
-    if len(node.elts) > 64:
-        heap.write(seq, ANY, _joined_elements(frame, node.elts[:64]))
-        return of(seq)
-    items = _elements(frame, node.elts)
-    if items is None:
-        heap.write(seq, ANY, _joined_elements(frame, node.elts))
-    else:
+    items, known = _elements(frame, node.elts)
+    if known:
+        frame.displayed[id(node)] = {str(n): item for n, item in enumerate(items)}
         for n, item in enumerate(items):
             heap.write(seq, str(n), item)
-        frame.displayed[id(node)] = {str(n): item for n, item in enumerate(items)}
+    else:
+        heap.write(seq, ANY, _joined(items))
     return of(seq)
 
 
@@ -72,17 +84,22 @@ def _dict(frame: Frame, node: ast.AST) -> Value:
     assert isinstance(node, ast.Dict)
     engine = frame.engine
     fields: dict[str, Value] = {}
-    for key, item in zip(node.keys[:256], node.values, strict=False):
+    for n, (key, item) in enumerate(zip(node.keys, node.values, strict=True)):
+        if n >= MAX_KEYS and key is not None and _is_data(key) and _is_data(item):
+            continue
+        name = None if key is None else engine.evaluate(frame, key)
         value = engine.evaluate(frame, item)
-        if key is not None:
-            add_item(fields, engine.evaluate(frame, key), value)
-        else:
+        if n >= MAX_KEYS:
+            continue
+        if name is None:
             add_mapping(frame, fields, value)
+        else:
+            add_item(fields, name, value)
     found = Mapping(frame.place(node), frame.scope.number)
     effects.forget(frame, found)
     frame.displayed[id(node)] = fields
-    for name, value in fields.items():
-        engine.heap.write(found, name, value)
+    for at, value in fields.items():
+        engine.heap.write(found, at, value)
     return of(found)
 
 

@@ -5,7 +5,7 @@ imports go one way. The engine knows neither a construct of Python nor a functio
 """
 
 import ast
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import Enum
@@ -77,7 +77,8 @@ class Frame:
     states in which something leaves the try statement that is being run. `trying` counts the try statements with
     handlers around this place inside the innermost loop, those of callers included. `loops` are the paces at which
     the loops around this place began, the outermost first. `building`: a module's code runs to make its parameters,
-    once, and its loops are over its parts. `brief` is the pace around loops that all have few turns,
+    once, and its loops are over its parts. `own` are the names that the comprehensions around bind, each with whether
+    functions within them use it. `brief` is the pace around loops that all have few turns,
     by the number in the source. `among` says that one of several functions is being called.
     """
 
@@ -116,6 +117,7 @@ class Frame:
     loop_names: frozenset[str] | set[str] = frozenset()
     loop_bound: frozenset[str] = frozenset()
     among: bool = False
+    own: Mapping[str, bool] = field(default_factory=dict)
 
     @property
     def staged(self) -> bool:
@@ -136,6 +138,10 @@ class Frame:
     def trace_started_here(self) -> bool:
         """True in the body of the traced function itself, not of those it calls."""
         return self.trace_start
+
+    def is_local(self, name: str) -> bool:
+        """True of a name that the running function binds, or a comprehension around this place."""
+        return name in self.own or (self.info is not None and name in self.info.local_names)
 
     def place(self, node: ast.AST) -> Place:
         """The name of a node of this frame's module."""

@@ -6,6 +6,7 @@ import ast
 
 from jaxlint.interp import effects, uses
 from jaxlint.interp.engine import Argument, Frame, expression
+from jaxlint.interp.gates import gated
 from jaxlint.interp.heap import ANY, KEYS, field_names, read
 from jaxlint.interp.heat import Gate
 from jaxlint.interp.scopes import assign_name, read_name
@@ -53,6 +54,14 @@ def _format_fields(frame: Frame, text: ast.expr | None) -> None:
             value = frame.engine.evaluate(frame, part.value)
             _format_fields(frame, part.format_spec)
             effects.reading(frame, part.value, Operation.FORMAT, "f-string", [(value, part.value)], deep=True)
+
+
+@expression(*(getattr(ast, name) for name in ("TemplateStr",) if hasattr(ast, name)))
+def _template(frame: Frame, node: ast.AST) -> Value:
+    """A template keeps what stands in its fields, and formats nothing but their formats."""
+    fields = [part for part in ast.iter_child_nodes(node) if not isinstance(part, ast.Constant)]
+    parts = [part for field in fields for part in ast.iter_child_nodes(field)]
+    return of(Tuple(tuple(frame.engine.evaluate(frame, part) for part in parts)))
 
 
 @expression(ast.Name)
@@ -106,7 +115,7 @@ def _slice(frame: Frame, node: ast.AST) -> Value:
 @expression(ast.NamedExpr)
 def _walrus(frame: Frame, node: ast.AST) -> Value:
     assert isinstance(node, ast.NamedExpr)
-    value = frame.engine.evaluate(frame, node.value)
+    value = gated(frame, node.value, frame.engine.evaluate(frame, node.value))
     if isinstance(node.target, ast.Name):
         assign_name(frame, node.target.id, value)
     return value

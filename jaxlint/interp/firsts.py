@@ -60,7 +60,8 @@ def _asked(test: ast.expr) -> tuple[ast.expr, bool] | None:
     if isinstance(test, ast.Compare) and len(test.ops) == 1:
         operator, other = test.ops[0], test.comparators[0]
         if isinstance(operator, ast.Is | ast.IsNot) and is_none(other):
-            return test.left, isinstance(operator, ast.Is)
+            left = test.left.value if isinstance(test.left, ast.NamedExpr) else test.left
+            return left, isinstance(operator, ast.Is)
         if isinstance(operator, ast.In | ast.NotIn):
             return other, isinstance(operator, ast.NotIn)
     match test:

@@ -5,7 +5,7 @@ import ast
 from collections.abc import Sequence as Seq
 
 from jaxlint.interp import effects, guards, uses
-from jaxlint.interp.assignment import assign, refine_item
+from jaxlint.interp.assignment import assign, refine_item, remove
 from jaxlint.interp.definitions import define_class, define_function
 from jaxlint.interp.engine import Frame, statement
 from jaxlint.interp.firsts import made_in_one_turn, made_once
@@ -19,7 +19,7 @@ from jaxlint.interp.narrowing import narrow
 from jaxlint.interp.operators import binary
 from jaxlint.interp.scopes import assign_name
 from jaxlint.interp.states import State
-from jaxlint.interp.syntax import DEFINITIONS, LOOPS, Suite, bind, children, walk
+from jaxlint.interp.syntax import DEFINITIONS, LOOPS, Suite, children, walk
 from jaxlint.interp.values import (
     NONE,
     NULL,
@@ -122,11 +122,15 @@ def _only_raised(frame: Frame, node: ast.Call) -> None:
 @statement(ast.Assign)
 def _assign(frame: Frame, node: ast.AST) -> None:
     assert isinstance(node, ast.Assign)
-    value = gated(frame, node.value, frame.engine.evaluate(frame, node.value))
-    for target in node.targets:
+    _assign_to(frame, node.targets, node.value)
+
+
+def _assign_to(frame: Frame, targets: Seq[ast.expr], node: ast.expr) -> None:
+    value = gated(frame, node, frame.engine.evaluate(frame, node))
+    for target in targets:
         assign(frame, target, value)
-        if isinstance(node.value, ast.Dict):
-            _remember_items(frame, target, node.value)
+        if isinstance(node, ast.Dict):
+            _remember_items(frame, target, node)
     guards.assigned(frame, node, value)
 
 
@@ -141,7 +145,7 @@ def _remember_items(frame: Frame, target: ast.expr, node: ast.Dict) -> None:
 def _annotated_assign(frame: Frame, node: ast.AST) -> None:
     assert isinstance(node, ast.AnnAssign)
     if node.value is not None:
-        assign(frame, node.target, frame.engine.evaluate(frame, node.value))
+        _assign_to(frame, (node.target,), node.value)
 
 
 @statement(ast.AugAssign)
@@ -214,10 +218,7 @@ def _assert(frame: Frame, node: ast.AST) -> None:
 def _delete(frame: Frame, node: ast.AST) -> None:
     assert isinstance(node, ast.Delete)
     for target in node.targets:
-        names: set[str] = set()
-        bind(target, names)
-        for name in names:
-            frame.state.names.pop(name, None)
+        remove(frame, target)
 
 
 @statement(ast.Break)

@@ -26,6 +26,9 @@ def gate_of(frame: Frame, test: ast.expr) -> Gate:
         return gate_of_all(frame, test.op, test.values)
     if _is_modulo(test):
         return Gate.FAILED
+    if isinstance(test, ast.NamedExpr):
+        gate = gate_of(frame, test.value)
+        return gate_of(frame, test.target) if gate is Gate.NONE else gate
     if isinstance(test, ast.Compare) and len(test.ops) == 1:
         return _comparison(frame, test)
     if isinstance(test, ast.Call) and _last_name(test) == "isEnabledFor":
@@ -48,6 +51,21 @@ def gate_of_all(frame: Frame, operator: ast.boolop, operands: Sequence[ast.expr]
     return sides.pop() if len(sides) == 1 else Gate.NONE
 
 
+def gate_of_case(frame: Frame, pattern: ast.pattern, subject: ast.expr) -> Gate:
+    """The same of a case of a match statement: ``match step % n: case 0`` asks as ``step % n == 0`` does."""
+    match pattern:
+        case ast.MatchValue(value=value):
+            return gate_of(frame, ast.Compare(subject, [ast.Eq()], [value]))
+        case ast.MatchSingleton(value=bool(value)):
+            return gate_of(frame, subject if value else ast.UnaryOp(ast.Not(), subject))
+        case ast.MatchAs(pattern=ast.pattern() as inner):
+            return gate_of_case(frame, inner, subject)
+        case ast.MatchOr(patterns=patterns):
+            sides = {gate_of_case(frame, one, subject) for one in patterns}
+            return sides.pop() if len(sides) == 1 else Gate.NONE
+    return Gate.NONE
+
+
 def _carried(frame: Frame, test: ast.Name | ast.Attribute | ast.Call) -> Gate:
     """What a value says of the test by which it was made, under a name or by a function."""
     if isinstance(test, ast.Call):
@@ -59,7 +77,7 @@ def _carried(frame: Frame, test: ast.Name | ast.Attribute | ast.Call) -> Gate:
 
 def gated(frame: Frame, node: ast.expr | None, value: Value) -> Value:
     """The value of a test that is kept for later, with what the test says."""
-    if isinstance(node, ast.Compare | ast.BoolOp | ast.UnaryOp | ast.BinOp):
+    if isinstance(node, ast.Compare | ast.BoolOp | ast.UnaryOp | ast.BinOp | ast.NamedExpr):
         gate = gate_of(frame, node)
         return value if gate is value.gate else replace(value, gate=gate)
     return value

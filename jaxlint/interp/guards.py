@@ -75,7 +75,7 @@ def _outlives(frame: Frame, node: ast.AST, maker: Frame) -> bool:
     """True of a guard that lies in an attribute or a name of others: each run of this function enters the same."""
     if frame.info is None or maker.activation is frame.activation:
         return False
-    return isinstance(node, ast.Attribute) or (isinstance(node, ast.Name) and node.id not in frame.info.local_names)
+    return isinstance(node, ast.Attribute) or (isinstance(node, ast.Name) and not frame.is_local(node.id))
 
 
 def _blind(frame: Frame) -> bool:
@@ -104,11 +104,11 @@ def discarded(frame: Frame, node: ast.AST, value: Value) -> None:
             effects.record(frame, node, Operation.GUARD_UNENTERED, obj.name)
 
 
-def assigned(frame: Frame, node: ast.Assign, value: Value) -> None:
+def assigned(frame: Frame, node: ast.expr, value: Value) -> None:
     """Remember a guard that is kept under a name, to see whether anything enters it."""
     for obj in _guards_in(value):
-        if obj.place is not None and obj.place == frame.place(node.value):
-            frame.engine.guards_made.setdefault(obj.place, (frame, node.value, False))
+        if obj.place is not None and obj.place == frame.place(node):
+            frame.engine.guards_made.setdefault(obj.place, (frame, node, False))
 
 
 def suppressing(frame: Frame, node: ast.AST, value: Value) -> Handler | None:

@@ -146,7 +146,7 @@ def _is_few(frame: Frame, iterable: Value, node: ast.expr | None = None) -> bool
 
 def _is_of_module(frame: Frame, node: ast.expr | None) -> bool:
     """True of a name that the module binds, not the function."""
-    return isinstance(node, ast.Name) and frame.info is not None and node.id not in frame.info.local_names
+    return isinstance(node, ast.Name) and frame.info is not None and not frame.is_local(node.id)
 
 
 _LOOKS = {"enumerate", "len", "list", "max", "min", "print", "range", "reversed", "sorted", "sum", "tuple", "zip"}
@@ -155,7 +155,7 @@ _LOOKS = {"enumerate", "len", "list", "max", "min", "print", "range", "reversed"
 
 def _appended(frame: Frame, node: ast.expr | None) -> int | None:
     """How often something is appended to the list under a name; None where other things happen to it, or in a loop."""
-    if not isinstance(node, ast.Name) or (frame.info is not None and node.id not in frame.info.local_names):
+    if not isinstance(node, ast.Name) or _is_of_module(frame, node):
         return None
     count = 0
     around = frame.module.tree.body if frame.info is None else frame.info.body

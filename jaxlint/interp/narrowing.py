@@ -176,18 +176,25 @@ def narrow_to(frame: Frame, node: ast.expr, wanted: Value, *, positive: bool) ->
     value = None if key is None else _value(frame, node, key)
     if key is None or value is None:
         return
+    if positive:
+        frame.state.names[key] = as_instance(frame, value, wanted)
+        return
     kinds = _places(frame, wanted)
     if kinds is None:
-        _contained(frame, key, value, wanted, positive=positive)
-        return
-    if positive:
-        kept = value.kind & kinds
-        if kept or value.unknown:
-            frame.state.names[key] = replace(
-                value, kind=kept or kinds & ~Kind.TRACER, objects=frozenset(), unknown=False
-            )
+        _not_contained(frame, key, value, wanted)
     elif value.kind & ~kinds or value.objects or value.unknown:
         frame.state.names[key] = replace(value, kind=value.kind & ~kinds)
+
+
+def as_instance(frame: Frame, value: Value, wanted: Value) -> Value:
+    """What a value is, given that it is an instance of a class."""
+    kinds = _places(frame, wanted)
+    if kinds is None:
+        return _contained(frame, value, wanted)
+    kept = value.kind & kinds
+    if not kept and not value.unknown:
+        return value
+    return replace(value, kind=kept or kinds & ~Kind.TRACER, objects=frozenset(), unknown=False)
 
 
 def _narrow_by_attribute(frame: Frame, node: ast.expr, name: str, *, positive: bool) -> None:
@@ -269,16 +276,20 @@ def _of_classes(frame: Frame, value: Value, wanted: Value) -> bool | None:
     return answers.pop() if len(answers) == 1 else None
 
 
-def _contained(frame: Frame, key: str, value: Value, wanted: Value, *, positive: bool) -> None:
-    """isinstance with a container class: it is that, or it is not; either way no array that was mistaken for one."""
+def _contained(frame: Frame, value: Value, wanted: Value) -> Value:
+    """isinstance with a container class came out true: it is that, and no array that was mistaken for one."""
     kinds = _containers(frame, wanted)
     if not kinds:
-        return
+        return value
     fitting = frozenset(o for o in value.objects if isinstance(base_of(o), tuple(kinds)))
-    if positive:
-        unknown = value.unknown or not fitting
-        frame.state.names[key] = replace(value, kind=Kind(0), objects=fitting, unknown=unknown, const=())
-    elif fitting and (value.objects - fitting or value.kind or value.unknown):
+    return replace(value, kind=Kind(0), objects=fitting, unknown=value.unknown or not fitting, const=())
+
+
+def _not_contained(frame: Frame, key: str, value: Value, wanted: Value) -> None:
+    """isinstance with a container class came out false."""
+    kinds = _containers(frame, wanted)
+    fitting = frozenset(o for o in value.objects if kinds and isinstance(base_of(o), tuple(kinds)))
+    if fitting and (value.objects - fitting or value.kind or value.unknown):
         frame.state.names[key] = replace(value, objects=value.objects - fitting)
 
 

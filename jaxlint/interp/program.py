@@ -60,6 +60,7 @@ class Module:
         self._numbers: dict[int, int] = {}
         self._functions: dict[int, FunctionInfo] = {}
         self._bound: dict[int, frozenset[str]] = {}
+        self._used: dict[int, frozenset[str]] = {}
         self._texts: dict[int, str] = {}
         self._marked = _marked_nodes(self.tree, self.marks) if self.marks else {}
         self.definitions: list[FunctionInfo] = []
@@ -105,6 +106,15 @@ class Module:
             names = _Names()
             _scan(node, names, inner=False)
             known = self._bound[id(node)] = frozenset(names.bound)
+        return known
+
+    def used_within(self, node: ast.AST) -> frozenset[str]:
+        """The names that functions inside an expression use."""
+        known = self._used.get(id(node))
+        if known is None:
+            names = _Names()
+            _scan(node, names, inner=False)
+            known = self._used[id(node)] = frozenset(names.inner)
         return known
 
     def mark_of(self, node: ast.AST) -> str | None:
@@ -187,6 +197,9 @@ def _scan(root: ast.AST, names: _Names, *, inner: bool) -> None:
             continue
         if isinstance(node, (*FUNCTIONS, ast.ClassDef)):
             _scan_definition(node, names, within, stack)
+            continue
+        if isinstance(node, ast.comprehension) and not within:
+            stack.extend((part, within) for part in (node.iter, *node.ifs))  # what it binds is its own
             continue
         if not within:
             _scan_binding(node, names)

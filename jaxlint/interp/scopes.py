@@ -10,7 +10,7 @@ def read_name(frame: Frame, name: str) -> Value:
     value = frame.state.names.get(name)
     if value is not None:
         rebound = frame.module.rebound if frame.info is None else frame.info.rebound
-        if name in rebound:
+        if name in rebound and name not in frame.own:
             # A function called in between may have assigned it.
             return frame.scope.names.get(name, value)
         return value
@@ -48,7 +48,8 @@ def owner(frame: Frame, name: str) -> Scope:
 def assign_name(frame: Frame, name: str, value: Value) -> None:
     """Bind a name here, and for others where they may see it."""
     info = frame.info
-    if info is not None and name in info.outer_names:
+    own = name in frame.own
+    if not own and info is not None and name in info.outer_names:
         frame.engine.publish(owner(frame, name), name, value)
         frame.state.names.pop(name, None)
         return
@@ -57,5 +58,5 @@ def assign_name(frame: Frame, name: str, value: Value) -> None:
     within = f"{name}."
     for key in [k for k in names if k.startswith(within)]:
         del names[key]
-    if info is None or name in info.captured:
+    if frame.own[name] if own else info is None or name in info.captured:
         frame.engine.publish(frame.scope, name, value)

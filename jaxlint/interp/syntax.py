@@ -80,7 +80,9 @@ def only_argument(call: ast.Call) -> ast.expr | None:
 
 
 def path_of(node: ast.AST) -> str | None:
-    """The dotted name under which a state may know a value: a name, or an attribute of one."""
+    """The dotted name under which a state may know a value: a name, an attribute of one, what ``:=`` names."""
+    if isinstance(node, ast.NamedExpr):
+        node = node.target
     if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
         return f"{node.value.id}.{node.attr}"
     return node.id if isinstance(node, ast.Name) else None

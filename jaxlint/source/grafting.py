@@ -77,7 +77,7 @@ def graft(source: SourceText, tree: ast.AST, found: Iterable[Sequence[String]]) 
         for name, value in ast.iter_fields(node):
             for index, child in enumerate(value if isinstance(value, list) else (value,)):
                 if isinstance(child, ast.Constant) and (child.lineno, child.col_offset) in new:
-                    string = joined(source, new[child.lineno, child.col_offset])
+                    string = _string(source, new[child.lineno, child.col_offset])
                     if isinstance(value, list):
                         value[index] = string
                     else:
@@ -122,6 +122,19 @@ def _take_places(tree: ast.AST, model: ast.AST) -> None:
             continue
         ast.copy_location(node, placed)
         todo += zip(ast.iter_child_nodes(node), ast.iter_child_nodes(placed), strict=False)
+
+
+def _string(source: SourceText, run: Sequence[String]) -> ast.expr:
+    """The tree of strings side by side. A template formats nothing: it is a tuple of what stands in its fields."""
+    fields = joined(source, run)
+    if not any(_is_template(source, string) for string in run):
+        return fields
+    parts = [n for f in fields.values if isinstance(f, ast.FormattedValue) for n in (f.value, f.format_spec) if n]
+    return put(source, ast.Tuple(parts, ast.Load()), run[0].begin, run[-1].end)
+
+
+def _is_template(source: SourceText, string: String) -> bool:
+    return "t" in source.text[string.begin : string.begin + 2].partition(string.quote)[0].lower()
 
 
 def joined(source: SourceText, run: Sequence[String]) -> ast.JoinedStr:
