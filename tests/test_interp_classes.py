@@ -424,6 +424,39 @@ CLASSES = {
 CLASS_GAPS: dict[str, str] = {}
 
 RECORDS = {
+    "what a dataclass does not take": """
+        import dataclasses
+        import typing
+        from dataclasses import KW_ONLY, dataclass, field
+        from typing import ClassVar
+        @dataclass
+        class A:
+            n: ClassVar[int] = 3
+            m: "typing.ClassVar" = 3
+            o: object = field(init=False, default=1)
+            x: object = None
+            _: KW_ONLY
+            y: object = None
+        def f(a):
+            print(a.n, a.m, a.o, a.y)
+            print(a.x)  # d2h
+        f(A(step(1.0)))
+        match A(step(3.0)):
+            case A(x):
+                print(x)  # d2h
+        @dataclass
+        class B(A):
+            o: object = dataclasses.field(init=False)
+            z: object = None
+        def g(b):
+            print(b.x, b.y)
+            print(b.z)  # d2h
+        g(B(1, y=2, z=step(1.0)))
+        def h(b):
+            print(b.x)
+            print(b.y)  # d2h
+        h(B(1, y=step(2.0)))
+    """,
     "a dataclass": """
         import dataclasses
         @dataclasses.dataclass

@@ -393,7 +393,8 @@ def _compiled(value: Value) -> Value:
 class ClassRecord:
     """A class of the project: its bases, attributes by name (in the scope), and how instances are made.
 
-    `converters` are the functions through which what a field is given goes first.
+    `not_given` are the fields that the constructor does not take, `converters` the functions through which what a
+    field is given goes first.
     """
 
     cls: Class
@@ -402,6 +403,7 @@ class ClassRecord:
     scope: Scope
     bases: tuple[Value, ...]
     fields: tuple[tuple[str, ast.expr | None], ...]
+    not_given: frozenset[str] = frozenset()
     instances: list[Object] = field(default_factory=list)
     converters: dict[str, Value] = field(default_factory=dict)
 
