@@ -5,6 +5,46 @@ import pytest
 from snippets import check_marks, rows
 
 CLASSES = {
+    "the keywords of a class are evaluated": """
+        class A(tag=float(step(1.0)), **{"x": print(step(2.0))}):  # d2h
+            pass
+    """,
+    "a body in a loop runs at each turn": """
+        def f(n):
+            for i in range(n):
+                class A:
+                    x = float(step(i))  # d2h hot
+                    y = [float(step(i)) for _ in range(i)]  # d2h hot
+        f(3)
+    """,
+    "a body under a guard is guarded": """
+        def f():
+            with jax.transfer_guard("disallow"):
+                class A:
+                    try:
+                        x = float(step(1.0))  # d2h
+                    except Exception:  # guard
+                        pass
+        f()
+        def g():
+            with jax.transfer_guard("disallow"):
+                try:
+                    class A:
+                        x = float(step(1.0))  # d2h
+                except Exception:  # guard
+                    pass
+        g()
+    """,
+    "a body in a trace is traced": """
+        @jax.jit
+        def f(x):
+            class A:
+                if x > 0:  # tracer
+                    y = 1
+                z = float(x)  # tracer
+            return x
+        f(1.0)
+    """,
     "an attribute": """
         class T:
             def __init__(self, x):

@@ -532,6 +532,14 @@ BLOCKS = {
         with held() as x:
             print(x)  # d2h
     """,
+    "raise evaluates what it is raised from": """
+        def f(x):
+            try:
+                raise ValueError(f"{step(x)}") from KeyError(float(step(2.0)))  # d2h
+            except ValueError:
+                pass
+        f(1.0)
+    """,
     "del evaluates what its targets name": """
         class Store:
             def __delitem__(self, key):

@@ -80,6 +80,8 @@ def define_class(frame: Frame, node: ast.ClassDef) -> Value:
     place = frame.place(node)
     cls = Class(place, frame.scope.number)
     bases = tuple(engine.evaluate(frame, b.value if isinstance(b, ast.Starred) else b) for b in node.bases)
+    for keyword in node.keywords:
+        engine.evaluate(frame, keyword.value)
     record = engine.classes.get(cls)
     if record is None:
         scope = engine.new_scope(frame.scope.number, "class")
@@ -95,18 +97,8 @@ def define_class(frame: Frame, node: ast.ClassDef) -> Value:
     if record.bases != bases:
         engine.bases_of.clear()
     record.bases = bases
-    inner = type(frame)(
-        engine=engine,
-        activation=frame.activation,
-        scope=record.scope,
-        module=frame.module,
-        mode=frame.mode,
-        state=type(frame.state)(),
-        depth=frame.depth,
-        pace=frame.pace,
-        defining_class=cls,
-        caller=frame.caller,
-    )
+    inner = frame.elsewhere(record.scope, frame.module)
+    inner.defining_class = cls
     engine.execute(inner, node.body)
     record.converters = {name: engine.evaluate(inner, given) for name, given in _converters(node)}
     value = of(cls)

@@ -127,11 +127,6 @@ class Frame:
         """True where values may be tracers: what looks like one elsewhere was stored by a trace that is over."""
         return self.traced or self.mode is Mode.STAGED
 
-    @property
-    def trace_started_here(self) -> bool:
-        """True in the body of the traced function itself, not of those it calls."""
-        return self.trace_start
-
     def is_local(self, name: str) -> bool:
         """True of a name that the running function binds, or a comprehension around this place."""
         return name in self.own or (self.info is not None and name in self.info.local_names)
@@ -152,6 +147,14 @@ class Frame:
                 self.ends = self.state.copy()
             else:
                 self.ends.merge(self.state)
+
+    def elsewhere(self, scope: Scope, module: Module, names: Mapping[str, Value] | None = None) -> "Frame":
+        """A frame for code in another scope that runs here: under the same guards and handlers, in the same loops."""
+        return replace(
+            self, scope=scope, module=module, state=State(dict(names or {})), info=None, receiver=None,
+            defining_class=None, breaks=[], continues=[], leaving=None, ends=None, handlers=list(self.handlers), own={},
+            rights={}, displayed={}, answers={}, rekeyed={},
+        )  # fmt: skip
 
     @contextmanager
     def at_pace(self, inner: Pace) -> Iterator[None]:

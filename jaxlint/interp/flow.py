@@ -193,8 +193,9 @@ def _is_parameter(value: Value) -> bool:
 @statement(ast.Raise)
 def _raise(frame: Frame, node: ast.AST) -> None:
     assert isinstance(node, ast.Raise)
-    if node.exc is not None:
-        frame.engine.evaluate(frame, node.exc)
+    for part in (node.exc, node.cause):
+        if part is not None:
+            frame.engine.evaluate(frame, part)
     _leave(frame)
 
 

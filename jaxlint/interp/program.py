@@ -40,9 +40,7 @@ class FunctionInfo:
     captured: frozenset[str]  # names that inner functions, classes and lambdas use
     is_generator: bool
     is_async: bool
-    returns: ast.expr | None
     enclosing_class: Place | None
-    heat: str | None = None  # "hot" or "cold" where a comment says so
 
     @property
     def body(self) -> Suite:
@@ -184,9 +182,7 @@ def _function_info(module: Module, node: Function, enclosing_class: Place | None
         captured=frozenset(names.inner & names.bound),
         is_generator=names.yields,
         is_async=isinstance(node, ast.AsyncFunctionDef),
-        returns=None if isinstance(node, ast.Lambda) else node.returns,
         enclosing_class=enclosing_class,
-        heat=None,
     )
 
 
