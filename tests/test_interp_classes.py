@@ -5,6 +5,34 @@ import pytest
 from snippets import check_marks, rows
 
 CLASSES = {
+    "an operation in place": """
+        class Metric:
+            def __init__(self):
+                self.sum = 0.0
+            def __iadd__(self, x):
+                self.sum += float(x)  # d2h hot
+                return self
+            def __matmul__(self, x):
+                print(x)
+                return self
+            def __imatmul__(self, x):
+                print(x)  # d2h hot
+                return x
+            def __sub__(self, x):
+                print(x)  # d2h hot
+                return 1.0
+        def f(n):
+            a, b = Metric(), Metric()
+            for i in range(n):
+                a += step(i)
+                b @= step(i)
+                print(b)  # d2h hot
+                c = Metric()
+                c -= step(i)
+                print(a.sum, c)
+                b = Metric()
+        f(3)
+    """,
     "the keywords of a class are evaluated": """
         class A(tag=float(step(1.0)), **{"x": print(step(2.0))}):  # d2h
             pass

@@ -717,6 +717,13 @@ BLOCKS = {
 BLOCK_GAPS: dict[str, str] = {}
 
 COMPREHENSIONS = {
+    "an asynchronous one waits under a guard": """
+        async def f(xs):
+            with jax.transfer_guard("disallow"):
+                made = [x async for x in xs]  # guard
+                later = (x async for x in xs)
+                return made, later, [x for x in made]
+    """,
     "their names are their own: in a function": """
         x = step(1.0)
         def f(data, made=[]):

@@ -282,6 +282,13 @@ CALLS = {
 CALL_GAPS: dict[str, str] = {}
 
 VALUES = {
+    "formatted by an operator, as text and as bytes": """
+        print("%s" % step(1.0))  # d2h
+        print(b"%d" % step(1))  # d2h
+        n = 7
+        n %= step(1)
+        print(n)  # d2h
+    """,
     "a lambda": """
         f = lambda x: step(x)
         print(f(1.0))  # d2h

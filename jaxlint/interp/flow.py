@@ -14,7 +14,7 @@ from jaxlint.interp.heap import element_of, is_container, leaves
 from jaxlint.interp.heat import Gate, Pace
 from jaxlint.interp.joining import join
 from jaxlint.interp.narrowing import narrow
-from jaxlint.interp.operators import binary
+from jaxlint.interp.operators import binary, in_place
 from jaxlint.interp.scopes import assign_name
 from jaxlint.interp.states import State
 from jaxlint.interp.syntax import DEFINITIONS, LOOPS, Suite, children, walk
@@ -159,7 +159,9 @@ def _augmented_assign(frame: Frame, node: ast.AST) -> None:
             engine.heap.write(obj, "*", element_of(engine.heap, right))
         if not left.kind and is_container(left):
             return
-    value = binary(frame, node, left, right, node.op, (node.target, node.value))
+    value = in_place(frame, node, left, right)
+    if value is None:
+        value = binary(frame, node, left, right, node.op, (node.target, node.value))
     assign(frame, node.target, value)
 
 
