@@ -18,6 +18,74 @@ CLASSES = {
         step(Single(gym.make("x")).reset())  # h2d
         Quick(gym.make("x")).step(step(1.0))
     """,
+    "an operation in place": """
+        class Metric:
+            def __init__(self):
+                self.sum = 0.0
+            def __iadd__(self, x):
+                self.sum += float(x)  # d2h hot
+                return self
+            def __matmul__(self, x):
+                print(x)
+                return self
+            def __imatmul__(self, x):
+                print(x)  # d2h hot
+                return x
+            def __sub__(self, x):
+                print(x)  # d2h hot
+                return 1.0
+        def f(n):
+            a, b = Metric(), Metric()
+            for i in range(n):
+                a += step(i)
+                b @= step(i)
+                print(b)  # d2h hot
+                c = Metric()
+                c -= step(i)
+                print(a.sum, c)
+                b = Metric()
+        f(3)
+    """,
+    "the keywords of a class are evaluated": """
+        class A(tag=float(step(1.0)), **{"x": print(step(2.0))}):  # d2h
+            pass
+    """,
+    "a body in a loop runs at each turn": """
+        def f(n):
+            for i in range(n):
+                class A:
+                    x = float(step(i))  # d2h hot
+                    y = [float(step(i)) for _ in range(i)]  # d2h hot
+        f(3)
+    """,
+    "a body under a guard is guarded": """
+        def f():
+            with jax.transfer_guard("disallow"):
+                class A:
+                    try:
+                        x = float(step(1.0))  # d2h
+                    except Exception:  # guard
+                        pass
+        f()
+        def g():
+            with jax.transfer_guard("disallow"):
+                try:
+                    class A:
+                        x = float(step(1.0))  # d2h
+                except Exception:  # guard
+                    pass
+        g()
+    """,
+    "a body in a trace is traced": """
+        @jax.jit
+        def f(x):
+            class A:
+                if x > 0:  # tracer
+                    y = 1
+                z = float(x)  # tracer
+            return x
+        f(1.0)
+    """,
     "an attribute": """
         class T:
             def __init__(self, x):
@@ -465,6 +533,39 @@ CLASSES = {
 CLASS_GAPS: dict[str, str] = {}
 
 RECORDS = {
+    "what a dataclass does not take": """
+        import dataclasses
+        import typing
+        from dataclasses import KW_ONLY, dataclass, field
+        from typing import ClassVar
+        @dataclass
+        class A:
+            n: ClassVar[int] = 3
+            m: "typing.ClassVar" = 3
+            o: object = field(init=False, default=1)
+            x: object = None
+            _: KW_ONLY
+            y: object = None
+        def f(a):
+            print(a.n, a.m, a.o, a.y)
+            print(a.x)  # d2h
+        f(A(step(1.0)))
+        match A(step(3.0)):
+            case A(x):
+                print(x)  # d2h
+        @dataclass
+        class B(A):
+            o: object = dataclasses.field(init=False)
+            z: object = None
+        def g(b):
+            print(b.x, b.y)
+            print(b.z)  # d2h
+        g(B(1, y=2, z=step(1.0)))
+        def h(b):
+            print(b.x)
+            print(b.y)  # d2h
+        h(B(1, y=step(2.0)))
+    """,
     "a dataclass": """
         import dataclasses
         @dataclasses.dataclass

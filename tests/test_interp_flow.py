@@ -571,6 +571,14 @@ BLOCKS = {
         with held() as x:
             print(x)  # d2h
     """,
+    "raise evaluates what it is raised from": """
+        def f(x):
+            try:
+                raise ValueError(f"{step(x)}") from KeyError(float(step(2.0)))  # d2h
+            except ValueError:
+                pass
+        f(1.0)
+    """,
     "del evaluates what its targets name": """
         class Store:
             def __delitem__(self, key):
@@ -748,6 +756,13 @@ BLOCKS = {
 BLOCK_GAPS: dict[str, str] = {}
 
 COMPREHENSIONS = {
+    "an asynchronous one waits under a guard": """
+        async def f(xs):
+            with jax.transfer_guard("disallow"):
+                made = [x async for x in xs]  # guard
+                later = (x async for x in xs)
+                return made, later, [x for x in made]
+    """,
     "their names are their own: in a function": """
         x = step(1.0)
         def f(data, made=[]):

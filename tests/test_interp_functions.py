@@ -6,6 +6,24 @@ from jaxlint.sites import Confidence
 from snippets import check, check_marks, rows
 
 CALLS = {
+    "a keyword never means a parameter before a slash": """
+        def f(x, /, **named):
+            print(x)
+            print(named["x"])  # d2h
+        f(1, x=step(1.0))
+        def g(x, /, y=0, *, z=0, **named):
+            print(x)  # d2h
+            print(y)  # d2h
+            print(z)  # d2h
+        g(step(1.0), y=step(2.0), z=step(3.0), x=1)
+        def h(x=1, /, **named):
+            print(x)
+        def i(named):
+            h(**{name: step(y) for name, y in named})
+        i([("x", 1.0)])
+        k = lambda x, /, **named: float(named["x"])  # d2h
+        k(1, x=step(1.0))
+    """,
     "what a definition evaluates runs where it stands": """
         for _ in range(9):
             f = lambda a=float(step(1.0)): a  # d2h hot
@@ -288,6 +306,13 @@ CALLS = {
 CALL_GAPS: dict[str, str] = {}
 
 VALUES = {
+    "formatted by an operator, as text and as bytes": """
+        print("%s" % step(1.0))  # d2h
+        print(b"%d" % step(1))  # d2h
+        n = 7
+        n %= step(1)
+        print(n)  # d2h
+    """,
     "a lambda": """
         f = lambda x: step(x)
         print(f(1.0))  # d2h

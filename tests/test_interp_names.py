@@ -184,6 +184,25 @@ CONTAINERS = {
         either = step(1.0) if len([]) else [step(2.0)]
         np.ndim(either)
     """,
+    "a slice is assigned item by item": """
+        def f():
+            xs = [0, 0]
+            xs[:] = [step(1.0), step(2.0)]
+            float(xs[0])  # d2h
+            ys = [0, 0, 0]
+            ys[1:] = (float(step(3.0)), 2)  # d2h
+            print(ys[0])
+        f()
+    """,
+    "what is looked for in a list is compared": """
+        def f():
+            x = step(1.0)
+            print([1, 2].index(x))  # d2h
+            print([1, 2].count(step(2.0)))  # d2h
+            [1, 2].remove(step(3.0))  # d2h
+            print([1, 2].index(1), [step(4.0)].count(None))
+        f()
+    """,
     "a display evaluates a key before its value": """
         def f(x):
             x = step(x)

@@ -58,17 +58,7 @@ def field_meaning(frame: Frame, record: ClassRecord, annotation: ast.expr) -> Va
 
 
 def _meaning_in(frame: Frame, scope: int, module: Module, annotation: ast.expr) -> Value:
-    engine = frame.engine
-    inner = Frame(
-        engine=engine,
-        activation=frame.activation,
-        scope=engine.scopes[scope],
-        module=module,
-        mode=frame.mode,
-        state=type(frame.state)(),
-        depth=frame.depth,
-    )
-    return _meaning(inner, annotation)
+    return _meaning(frame.elsewhere(frame.engine.scopes[scope], module), annotation)
 
 
 def _meaning(frame: Frame, node: ast.expr, at: ast.expr | None = None) -> Value:

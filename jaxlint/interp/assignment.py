@@ -18,6 +18,7 @@ from jaxlint.interp.values import (
     UNKNOWN,
     Class,
     Instance,
+    Library,
     LibraryObject,
     Mapping,
     Moved,
@@ -201,12 +202,13 @@ def set_item(frame: Frame, node: ast.AST, base: Value, index: Value, at: ast.AST
     for obj in base.objects:
         effects.forget(frame, obj)
     guards.pinning(frame, node, base, index, value)
+    several = any(isinstance(o, Library) and o.name == "slice" for o in index.objects)
     for obj in base.objects:
         below = base_of(obj)
         if isinstance(below, Mapping | Sequence):
             if isinstance(below, Sequence):
                 effects.reading(frame, node, Operation.INDEX, None, [(index, at)])
-                frame.engine.heap.write(obj, ANY, value)
+                frame.engine.heap.write(obj, ANY, element_of(frame.engine.heap, value) if several else value)
             else:
                 store_item(frame, obj, index, value)
             leak(frame, node, obj, value)

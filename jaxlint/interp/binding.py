@@ -15,7 +15,7 @@ def bind(frame: Frame, node: ast.AST, info: FunctionInfo, function: Function, ar
     """The values of a function's parameters for these arguments."""
     bound: dict[str, Value] = {}
     positional = [p for p in info.parameters if p.kind == "positional"]
-    names = {p.name for p in info.parameters if p.kind in {"positional", "keyword"}}
+    names = {p.name for p in info.parameters if p.kind in {"positional", "keyword"} and not p.unnamed}
     star = next((p for p in info.parameters if p.kind == "star"), None)
     double = next((p for p in info.parameters if p.kind == "double-star"), None)
     extra: list[Value] = []
@@ -55,7 +55,7 @@ def bind(frame: Frame, node: ast.AST, info: FunctionInfo, function: Function, ar
                 default = NOTHING if p.default is None else _default(frame, info, function, p)
                 further = guess(spread, frame.origin(node, "one of many arguments"))
                 bound[p.name] = spread if p.default is None else join(default, further)
-            elif open_keywords and double is not None and p.default is not None:
+            elif p.unnamed or (open_keywords and double is not None and p.default is not None):
                 # Keywords of unknown names go where such are collected, not to a setting of this name.
                 bound[p.name] = _default(frame, info, function, p)
             elif open_keywords:

@@ -119,6 +119,11 @@ def all_fields(engine: Engine, cls: Class) -> list[tuple[str, ast.expr | None, C
     return list(out.values())
 
 
+def given_fields(engine: Engine, cls: Class) -> list[tuple[str, Class]]:
+    """The fields that the constructor of a dataclass-like class takes, each with the class that declares it."""
+    return [(name, by) for name, _, by in all_fields(engine, cls) if name not in engine.classes[by].not_given]
+
+
 def instantiate(frame: Frame, node: ast.AST, cls: Class, arguments: Arguments) -> Value:
     """Call a project class: an instance by the place where it is made, its __init__ or its fields run."""
     engine = frame.engine
@@ -192,7 +197,7 @@ def _is_what_it_holds(engine: Engine, cls: Class) -> bool:
 
 def _fill_fields(frame: Frame, node: ast.AST, instance: Instance, arguments: Arguments) -> None:
     engine = frame.engine
-    fields = {name: engine.classes[owner].converters.get(name) for name, _, owner in all_fields(engine, instance.cls)}
+    fields = {name: engine.classes[by].converters.get(name) for name, by in given_fields(engine, instance.cls)}
     names = list(fields)
 
     def fill(name: str, value: Value) -> None:

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from jaxlint.interp.assignment import assign
 from jaxlint.interp.engine import Frame, expression
 from jaxlint.interp.gates import gate_of
+from jaxlint.interp.generators import note_suspension
 from jaxlint.interp.heap import ANY, KEYS
 from jaxlint.interp.heat import Gate, Pace
 from jaxlint.interp.iteration import iterated, loop_pace
@@ -71,6 +72,8 @@ def _own_names(frame: Frame, node: Comprehension) -> Iterator[None]:
 def _turns(frame: Frame, node: Comprehension, loops: Sequence[ast.comprehension]) -> tuple[Value, Value]:
     engine, comp = frame.engine, loops[0]
     iterable = engine.evaluate(frame, comp.iter)
+    if comp.is_async and not isinstance(node, ast.GeneratorExp):
+        note_suspension(frame, comp.iter)
     place = frame.place(comp)
     token = (place, frame.activation.number)
     frame.state.fetched = {t for t in frame.state.fetched if t[0] != place}

@@ -38,12 +38,14 @@ from jaxlint.kinds import ARRAY
 @handler("sort")
 def _sort(call: Call) -> Value:
     """list.sort, list.index, list.count, list.remove: the elements are compared, but nothing equals None."""
-    if (call.argument(0) or UNKNOWN).none_only:
+    wanted = call.argument(0)
+    if (wanted or UNKNOWN).none_only:
         return PYTHON
     element = element_of(call.engine.heap, call.receiver or UNKNOWN)
     key = call.argument(1_000, "key")
     compared = element if key is None or key.none_only else call_with(call.frame, call.node, key, [element])
-    compare_items(call, compared)
+    for items in (compared,) if wanted is None else (compared, wanted):
+        compare_items(call, items)
     return PYTHON
 
 

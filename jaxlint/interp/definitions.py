@@ -80,10 +80,12 @@ def define_class(frame: Frame, node: ast.ClassDef) -> Value:
     place = frame.place(node)
     cls = Class(place, frame.scope.number)
     bases = tuple(engine.evaluate(frame, b.value if isinstance(b, ast.Starred) else b) for b in node.bases)
+    for keyword in node.keywords:
+        engine.evaluate(frame, keyword.value)
     record = engine.classes.get(cls)
     if record is None:
         scope = engine.new_scope(frame.scope.number, "class")
-        record = ClassRecord(cls, node, frame.module, scope, bases, _fields(node))
+        record = ClassRecord(cls, node, frame.module, scope, bases, _fields(node), _not_given(node))
         engine.add_class(record)
         engine.bases_of.pop(cls, None)
         if record.fields and not any(_is_module(b) for b in bases):
@@ -97,18 +99,8 @@ def define_class(frame: Frame, node: ast.ClassDef) -> Value:
     if record.bases != bases:
         engine.bases_of.clear()
     record.bases = bases
-    inner = type(frame)(
-        engine=engine,
-        activation=frame.activation,
-        scope=record.scope,
-        module=frame.module,
-        mode=frame.mode,
-        state=type(frame.state)(),
-        depth=frame.depth,
-        pace=frame.pace,
-        defining_class=cls,
-        caller=frame.caller,
-    )
+    inner = frame.elsewhere(record.scope, frame.module)
+    inner.defining_class = cls
     engine.execute(inner, node.body)
     record.converters = {name: engine.evaluate(inner, given) for name, given in _converters(node)}
     value = of(cls)
@@ -215,4 +207,26 @@ def _converters(node: ast.ClassDef) -> Iterator[tuple[str, ast.expr]]:
 
 
 def _fields(node: ast.ClassDef) -> tuple[tuple[str, ast.expr | None], ...]:
-    return tuple((name, statement.annotation) for name, statement in _annotated(node))
+    return tuple(
+        (name, statement.annotation) for name, statement in _annotated(node) if not _is_no_field(statement.annotation)
+    )
+
+
+def _is_no_field(annotation: ast.expr) -> bool:
+    """True of what is written as a field and tells something else: ``ClassVar[int]``, and ``KW_ONLY``."""
+    text = text_in(annotation)
+    if text is not None:
+        return text.partition("[")[0].rpartition(".")[2] in _NO_FIELDS
+    return last_name(annotation.value if isinstance(annotation, ast.Subscript) else annotation) in _NO_FIELDS
+
+
+_NO_FIELDS = {"ClassVar", "KW_ONLY"}
+
+
+def _not_given(node: ast.ClassDef) -> frozenset[str]:
+    """The fields that the constructor does not take: ``x: Array = field(init=False)``."""
+    return frozenset(
+        name
+        for name, statement in _annotated(node)
+        if isinstance(statement.value, ast.Call) and _is_option(statement.value, "init", False)
+    )

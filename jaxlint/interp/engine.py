@@ -134,11 +134,6 @@ class Frame:
         """True where values may be tracers: what looks like one elsewhere was stored by a trace that is over."""
         return self.traced or self.mode is Mode.STAGED
 
-    @property
-    def trace_started_here(self) -> bool:
-        """True in the body of the traced function itself, not of those it calls."""
-        return self.trace_start
-
     def is_local(self, name: str) -> bool:
         """True of a name that the running function binds, or a comprehension around this place."""
         return name in self.own or (self.info is not None and name in self.info.local_names)
@@ -159,6 +154,14 @@ class Frame:
                 self.ends = self.state.copy()
             else:
                 self.ends.merge(self.state)
+
+    def elsewhere(self, scope: Scope, module: Module, names: Mapping[str, Value] | None = None) -> "Frame":
+        """A frame for code in another scope that runs here: under the same guards and handlers, in the same loops."""
+        return replace(
+            self, scope=scope, module=module, state=State(dict(names or {})), info=None, receiver=None,
+            defining_class=None, breaks=[], continues=[], leaving=None, ends=None, handlers=list(self.handlers), own={},
+            rights={}, displayed={}, answers={}, rekeyed={},
+        )  # fmt: skip
 
     @contextmanager
     def at_pace(self, inner: Pace) -> Iterator[None]:
@@ -410,7 +413,8 @@ def _compiled(value: Value) -> Value:
 class ClassRecord:
     """A class of the project: its bases, attributes by name (in the scope), and how instances are made.
 
-    `converters` are the functions through which what a field is given goes first.
+    `not_given` are the fields that the constructor does not take, `converters` the functions through which what a
+    field is given goes first.
     """
 
     cls: Class
@@ -419,6 +423,7 @@ class ClassRecord:
     scope: Scope
     bases: tuple[Value, ...]
     fields: tuple[tuple[str, ast.expr | None], ...]
+    not_given: frozenset[str] = frozenset()
     instances: list[Object] = field(default_factory=list)
     converters: dict[str, Value] = field(default_factory=dict)
 

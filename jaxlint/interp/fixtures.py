@@ -56,15 +56,7 @@ def _parametrized(frame: Frame, info: FunctionInfo, function: Function, name: st
         names, values = _names(given.get("argnames")), given.get("argvalues")
         if name not in names or values is None:
             continue
-        around = Frame(
-            engine=engine,
-            activation=frame.activation,
-            scope=engine.scopes[function.scope],
-            module=info.module,
-            mode=frame.mode,
-            state=type(frame.state)(),
-            depth=frame.depth,
-        )
+        around = frame.elsewhere(engine.scopes[function.scope], info.module)
         each = element_of(engine.heap, engine.evaluate(around, values))
         if len(names) == 1:
             return each

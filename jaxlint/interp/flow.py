@@ -16,7 +16,7 @@ from jaxlint.interp.heat import Gate, Pace
 from jaxlint.interp.joining import join
 from jaxlint.interp.mappings import doubted_array
 from jaxlint.interp.narrowing import narrow
-from jaxlint.interp.operators import binary
+from jaxlint.interp.operators import binary, in_place
 from jaxlint.interp.scopes import assign_name
 from jaxlint.interp.states import State
 from jaxlint.interp.syntax import DEFINITIONS, LOOPS, Suite, children, walk
@@ -161,7 +161,9 @@ def _augmented_assign(frame: Frame, node: ast.AST) -> None:
             engine.heap.write(obj, "*", element_of(engine.heap, right))
         if not left.kind and is_container(left):
             return
-    value = binary(frame, node, left, right, node.op, (node.target, node.value))
+    value = in_place(frame, node, left, right)
+    if value is None:
+        value = binary(frame, node, left, right, node.op, (node.target, node.value))
     assign(frame, node.target, value)
 
 
@@ -195,8 +197,9 @@ def _is_parameter(value: Value) -> bool:
 @statement(ast.Raise)
 def _raise(frame: Frame, node: ast.AST) -> None:
     assert isinstance(node, ast.Raise)
-    if node.exc is not None:
-        frame.engine.evaluate(frame, node.exc)
+    for part in (node.exc, node.cause):
+        if part is not None:
+            frame.engine.evaluate(frame, part)
     _leave(frame)
 
 

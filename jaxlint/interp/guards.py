@@ -24,7 +24,7 @@ def _transfer_guard(call: Call) -> Value:
     frame = call.frame
     level = call.argument(0, "new_val", "level")
     _check_level(frame, call.node, level)
-    if frame.staged and frame.trace_started_here:
+    if frame.staged and frame.trace_start:
         effects.record(frame, call.node, Operation.GUARD_TRACED, call.name)
     text = level.const[0] if level is not None and level.const else "?"
     held = [g for g in frame.guards if g.level in STRICT]
@@ -168,7 +168,10 @@ def body_of_guard(frame: Frame, node: ast.With | ast.AsyncWith) -> None:
 def _defines(node: ast.stmt) -> bool:
     if isinstance(node, ast.Assign):
         return _compiles(node.value)
-    return isinstance(node, (*DEFINITIONS, ast.ClassDef))
+    if isinstance(node, ast.ClassDef):
+        # The body of a class runs here and now.
+        return all(_defines(part) or not any(isinstance(n, ast.Call) for n in walk(part)) for part in node.body)
+    return isinstance(node, DEFINITIONS)
 
 
 def _compiles(node: ast.expr) -> bool:

@@ -1,6 +1,7 @@
 """What the names in import statements mean: libraries, or modules of the project."""
 
 from jaxlint.interp.engine import Call, Engine, Frame
+from jaxlint.interp.library import returned
 from jaxlint.interp.program import Module, Project
 from jaxlint.interp.values import UNKNOWN, Library, ProjectModule, Sequence, Tuple, Value, of
 
@@ -41,8 +42,6 @@ def import_from(frame: Frame, module_name: str, name: str) -> Value:
         if described or inside is None:
             word = models.attribute(canonical)
             if word is not None:
-                from jaxlint.interp.library import returned
-
                 return returned(Call(frame, frame.module.tree, canonical, ()), word)
             return of(Library(canonical))
     path = engine.project.find(module_name, frame.module.path)

@@ -122,7 +122,7 @@ def binary(
     own = _by_method(frame, node, name, left, right, nodes)
     if own is not None:
         return own
-    if name == "Mod" and left.const and isinstance(left.const[0], str):
+    if name == "Mod" and left.const and isinstance(left.const[0], str | bytes):
         effects.reading(frame, node, Operation.FORMAT, "%", [(right, nodes[1])], deep=True)
         return constant("")
     if name == "Mult":
@@ -159,16 +159,27 @@ def _by_method(
 ) -> Value | None:
     """An operation on instances of the project's classes, by their own methods; None where they have none."""
     word = _METHODS.get(name)
-    out: Value | None = None
     for prefix, value, other, at in (("", left, right, nodes[1]), ("r", right, left, nodes[0])):
-        if word is None or out is not None or value.kind or value.unknown:
-            continue
-        for obj in value.objects:
-            if isinstance(base_of(obj), Instance):
-                method = frame.engine.attribute(frame, node, of(obj), f"__{prefix}{word}__")
-                if method.objects:
-                    result = frame.engine.call(frame, node, method, [Argument(other, at)])
-                    out = result if out is None else join(out, result)
+        out = None if word is None else _own_method(frame, node, f"__{prefix}{word}__", value, Argument(other, at))
+        if out is not None:
+            return out
+    return None
+
+
+def in_place(frame: Frame, node: ast.AugAssign, left: Value, right: Value) -> Value | None:
+    """``x += y`` of instances that have a method for it; None where they have none."""
+    word = _METHODS[type(node.op).__name__]
+    return _own_method(frame, node, f"__i{word}__", left, Argument(right, node.value))
+
+
+def _own_method(frame: Frame, node: ast.AST, name: str, value: Value, other: Argument) -> Value | None:
+    out: Value | None = None
+    for obj in () if value.kind or value.unknown else value.objects:
+        if isinstance(base_of(obj), Instance):
+            method = frame.engine.attribute(frame, node, of(obj), name)
+            if method.objects:
+                result = frame.engine.call(frame, node, method, [other])
+                out = result if out is None else join(out, result)
     return out
 
 

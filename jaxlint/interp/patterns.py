@@ -4,7 +4,7 @@ import ast
 from collections.abc import Sequence
 
 from jaxlint.interp import effects
-from jaxlint.interp.classes import all_fields
+from jaxlint.interp.classes import given_fields
 from jaxlint.interp.displays import add_mapping
 from jaxlint.interp.engine import Frame, statement
 from jaxlint.interp.flow import execute, truth
@@ -187,7 +187,7 @@ def _nth_field(frame: Frame, pattern: ast.MatchClass, subject: Value, n: int) ->
     for obj in subject.objects:
         below = base_of(obj)
         if isinstance(below, Instance):
-            fields = all_fields(frame.engine, below.cls)
+            fields = given_fields(frame.engine, below.cls)
             if n < len(fields):
                 out = join(out, read(frame.engine.heap, obj, fields[n][0]) or UNKNOWN)
     return UNKNOWN if out.is_nothing else out

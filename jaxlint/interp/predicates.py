@@ -61,16 +61,9 @@ def opened(frame: Frame, call: ast.Call) -> Opened | None:
         return None
     names = [p.name for p in info.parameters if p.kind in {"positional", "keyword"}]
     given = (*zip(names, call.args, strict=False), *((k.arg, k.value) for k in call.keywords if k.arg is not None))
-    inner = Frame(
-        engine=engine,
-        activation=frame.activation,
-        scope=engine.scopes[functions[0].scope],
-        module=info.module,
-        mode=frame.mode,
-        state=type(frame.state)({name: engine.evaluate(frame, node) for name, node in given}),
-        depth=frame.depth + 1,
-        traced=frame.traced,
-    )
+    names_given = {name: engine.evaluate(frame, node) for name, node in given}
+    inner = frame.elsewhere(engine.scopes[functions[0].scope], info.module, names_given)
+    inner.depth += 1
     return Opened(inner, test, given)
 
 

@@ -15,12 +15,14 @@ from jaxlint.source.text import SourceText
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One parameter. `kind` is "positional", "keyword", "star" or "double-star"."""
+    """One parameter. `kind` is "positional", "keyword", "star" or "double-star"; `unnamed` where it stands before a
+    slash, so that no keyword means it."""
 
     name: str
     kind: str
     default: ast.expr | None
     annotation: ast.expr | None
+    unnamed: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,9 +40,7 @@ class FunctionInfo:
     captured: frozenset[str]  # names that inner functions, classes and lambdas use
     is_generator: bool
     is_async: bool
-    returns: ast.expr | None
     enclosing_class: Place | None
-    heat: str | None = None  # "hot" or "cold" where a comment says so
 
     @property
     def body(self) -> Suite:
@@ -143,7 +143,10 @@ def _parameters(node: Function) -> tuple[Parameter, ...]:
     given = node.args
     positional = (*given.posonlyargs, *given.args)
     defaults: list[ast.expr | None] = [*([None] * (len(positional) - len(given.defaults))), *given.defaults]
-    out = [Parameter(p.arg, "positional", d, p.annotation) for p, d in zip(positional, defaults, strict=True)]
+    out = [
+        Parameter(p.arg, "positional", d, p.annotation, n < len(given.posonlyargs))
+        for n, (p, d) in enumerate(zip(positional, defaults, strict=True))
+    ]
     if given.vararg is not None:
         out.append(Parameter(given.vararg.arg, "star", None, given.vararg.annotation))
     for p, default in zip(given.kwonlyargs, given.kw_defaults, strict=True):
@@ -179,9 +182,7 @@ def _function_info(module: Module, node: Function, enclosing_class: Place | None
         captured=frozenset(names.inner & names.bound),
         is_generator=names.yields,
         is_async=isinstance(node, ast.AsyncFunctionDef),
-        returns=None if isinstance(node, ast.Lambda) else node.returns,
         enclosing_class=enclosing_class,
-        heat=None,
     )
 
 

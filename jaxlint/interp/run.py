@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from jaxlint.interp import (
-    assignment,
     attributes,
     calls,
     classes,
@@ -15,6 +14,7 @@ from jaxlint.interp import (
     containers,
     control,
     decorators,
+    definitions,
     devices,
     dispatch,
     displays,
@@ -51,11 +51,11 @@ from jaxlint.sites import Operation, Site
 from jaxlint.source.stack import on_a_deep_stack
 
 PARTS = (
-    assignment, attributes, calls, classes, comprehensions, concurrency, containers, control, decorators, devices,
-    dispatch, displays, explicit, expressions, flow, frameworks, generators, gradients, guards, imports, loops,
-    managers, operators, patterns, standard, subscripts, transforms, trees,
+    comprehensions, concurrency, containers, control, decorators, definitions, devices, dispatch, displays, explicit,
+    expressions, flow, frameworks, generators, gradients, guards, imports, loops, managers, operators, patterns,
+    standard, transforms, trees,
 )  # fmt: skip
-"""The modules that register what they hold with the engine."""
+"""The modules that register what they hold with the engine when they are imported."""
 
 MAX_PASSES = 4
 

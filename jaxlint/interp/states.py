@@ -134,8 +134,6 @@ class Activation:
     fetched_parameters: frozenset[Token] = frozenset()
     finished: bool = False
     running: bool = False
-    pace: Pace | None = None
-    guarded: bool = False
     traced: bool = False
     eager: bool = False
     recursive: bool = False
