@@ -13,7 +13,6 @@ from jaxlint.errors import SourceError
 from jaxlint.findings import Edit, FileError
 from jaxlint.sites import Span
 from jaxlint.source.magics import to_python
-from jaxlint.source.parse import parse
 from jaxlint.source.text import LINE_END, SourceText, checked_source, read_bytes
 
 
@@ -67,6 +66,9 @@ def read_notebook(location: Path, path: str | None = None) -> Notebook:
 
 def decode_notebook(data: bytes, path: str) -> Notebook:
     """The notebook of a file's bytes. One whose kernel does not speak Python has no cells."""
+    # Loaded where it is needed: a report from the cache reads no cell.
+    from jaxlint.source.parse import parse
+
     document = _document(data, path)
     texts: list[str] = []
     cells: list[Cell] = []
