@@ -208,7 +208,8 @@ def _assert(frame: Frame, node: ast.AST) -> None:
     assert isinstance(node, ast.Assert)
     truth(frame, node.test, frame.engine.evaluate(frame, node.test))
     if node.msg is not None:
-        # Evaluated only on failure, after which nothing is hot.
+        # Evaluated only on failure, with which a program ends as a rule: what it fetches is no matter, and what it
+        # calls is called once.
         saved, frame.pace = frame.pace, frame.pace if frame.trying else Pace.SINGLE
         sites, state = dict(frame.activation.sites), frame.state.copy()
         frame.engine.evaluate(frame, node.msg)
