@@ -44,8 +44,10 @@ def _sort(call: Call) -> Value:
     element = element_of(call.engine.heap, call.receiver or UNKNOWN)
     key = call.argument(1_000, "key")
     compared = element if key is None or key.none_only else call_with(call.frame, call.node, key, [element])
-    for items in (compared,) if wanted is None else (compared, wanted):
-        compare_items(call, items)
+    compare_items(call, compared)
+    if wanted is not None and wanted.known(ARRAY):
+        # What may be anything is rather a number: arrays are not looked for in lists.
+        compare_items(call, wanted)
     return PYTHON
 
 
