@@ -57,6 +57,26 @@ def test_the_guard_is_relied_on_wherever_the_first_fetch_is(tmp_path: Path, text
     assert finding["verdict"]["transfers"] == 3
 
 
+POOL = """\
+import multiprocessing
+import jax.numpy as jnp
+
+def work(turns):
+    for turn in range(turns):
+        float(jnp.arange(3.0).sum())
+
+if __name__ == "__main__":
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        pool.map(work, range(12), chunksize=1)
+"""
+
+
+def test_the_workers_of_a_pool_are_killed_and_lose_no_run(tmp_path: Path) -> None:
+    done = check(tmp_path, POOL, "--run", "python a.py", "--output-format", "json")
+    (finding,) = json.loads(done.stdout)["findings"]
+    assert (finding["verdict"]["status"], finding["verdict"]["runs"]) == ("confirmed", sum(range(12)))
+
+
 def test_what_is_refuted_fails_nothing(tmp_path: Path) -> None:
     done = check(tmp_path, MAYBE, "--run", "python a.py", "--min-confidence", "low")
     assert (done.returncode, done.stderr.splitlines()[-1]) == (0, "no findings in 1 file (1 refuted)")

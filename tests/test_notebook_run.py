@@ -101,6 +101,14 @@ def test_what_only_a_kernel_runs_is_judged_by_cell_and_line(tmp_path: Path) -> N
     assert sorted(entry.name for entry in (tmp_path / "sub").iterdir()) == ["n.ipynb", "pid", "shown", "tool.py"]
 
 
+def test_what_a_killed_kernel_ran_was_told_cell_by_cell(tmp_path: Path) -> None:
+    # nbclient kills a kernel that does not leave: this one leaves when its program's own last word is spoken.
+    late = "import atexit, time\natexit.register(time.sleep, 1000)\n"
+    write(tmp_path, f"{late}{HEAD}", LOOP.replace("range(2)", "range(7)"), LOOP.replace("range(2)", "range(13)"))
+    findings, said = run(tmp_path)
+    assert verdicts(findings) == [(2, 2, "confirmed", 7), (3, 2, "confirmed", 13)], said
+
+
 def statements(text: str) -> Iterator[tuple[int, str]]:
     """The top-level statements of a program, each with its first line."""
     lines = text.splitlines(keepends=True)

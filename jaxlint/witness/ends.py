@@ -11,7 +11,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from .unseen import unseen
+from .unseen import passed_over, unseen
 
 # These end a process, or its program, at once.
 AT_ONCE = ("_exit", "abort", "execv", "execve")
@@ -21,7 +21,7 @@ class Ends:
     """Calls `finish` before this process ends, and `settle` before it may be killed by its parent: both of them again
     and again. What only a signal ends is not seen."""
 
-    def __init__(self, finish: Callable[[], None], settle: Callable[[], None] = lambda: None) -> None:
+    def __init__(self, finish: Callable[[], None], settle: Callable[[], None]) -> None:
         self.finish, self.settle = finish, settle
 
     def watch(self, after_import: Callable[[str, Callable[[ModuleType], None]], None]) -> None:
@@ -32,6 +32,7 @@ class Ends:
                 setattr(os, name, self.before(getattr(os, name)))
         after_import("multiprocessing.util", self.of_children)
         after_import("multiprocessing.pool", self.of_pools)
+        after_import("IPython.core.interactiveshell", self.of_shells)
 
     def before(self, end: Callable[..., Any]) -> Callable[..., Any]:
         """The same end, after the last word."""
@@ -78,3 +79,19 @@ class Ends:
             put(result)
 
         return put_settled
+
+    def of_shells(self, module: ModuleType) -> None:
+        """A kernel may be killed when its last cell is done, if it takes its time to leave."""
+        shell: Any = module.InteractiveShell
+        run = getattr(shell, "run_cell_async", None)
+        if run is None:
+            return
+
+        @functools.wraps(run)
+        async def run_cell_async(*arguments: Any, **more: Any) -> Any:
+            try:
+                return await run(*arguments, **more)
+            finally:
+                self.settle()
+
+        shell.run_cell_async = passed_over(run_cell_async)

@@ -52,13 +52,20 @@ class Seen:
     deferred: int = 0
     next_line: int = 1
     next_time: float = 0.0
+    told: int = 0
     forms: set[object] = field(default_factory=set)
+
+    def total(self) -> int:
+        """A number that grows with all that is counted here."""
+        transfers = sum(crossing.transfers for crossing in self.crossings.values())
+        # What is put off was taken for a run before.
+        return self.calls + self.runs + self.explicit + self.known + 2 * self.deferred + transfers
 
     def forget(self) -> None:
         """As if nothing had run."""
         self.calls = self.runs = self.explicit = self.known = self.deferred = 0
         self.raised = self.said = ""
-        self.crossings, self.next_line = {}, 1
+        self.crossings, self.next_line, self.told = {}, 1, 0
 
 
 class Recorder:
@@ -103,9 +110,16 @@ class Recorder:
     def tell_seen(self, seen: Seen) -> None:
         """One mark, as it stands."""
         seen.next_line, seen.next_time = 2 * seen.runs, time.monotonic() + TELL_SECONDS
+        seen.told = seen.total()
         crossings = {direction: asdict(crossing) for direction, crossing in seen.crossings.items()}
         names = ("number", "calls", "runs", "explicit", "known", "deferred", "raised", "said")
         self.tell(**{name: getattr(seen, name) for name in names}, crossings=crossings)
+
+    def settle(self) -> None:
+        """Every mark that has counted since it was told of."""
+        for seen in self.seen.values():
+            if seen.total() != seen.told:
+                self.tell_seen(seen)
 
     def tell_all(self) -> None:
         """Every mark that ran."""

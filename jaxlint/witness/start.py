@@ -64,7 +64,7 @@ class Witness:
         after_import("IPython.core.interactiveshell", self.watch_shell)
         # Where older ones have what `%run` runs a file by.
         after_import("IPython.utils.py3compat", lambda module: _shadow_compile(module, self))
-        Ends(self.marks.finish).watch(after_import)
+        Ends(self.marks.finish, self.recorder.settle).watch(after_import)
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self.after_fork)
         try:
