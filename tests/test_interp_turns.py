@@ -146,6 +146,38 @@ TURNS = {
 TURN_GAPS: dict[str, str] = {}
 
 CALLERS = {
+    "items and leaves are as rare as the step that they belong to": """
+        def show(values):
+            for name, value in values.items():
+                print(name, value)  # d2h periodic
+
+        def show_all(values):
+            for name, value in values.items():
+                print(name, value)  # d2h hot
+
+        def check(values):
+            jax.tree.map(np.testing.assert_allclose, values, values)  # d2h periodic
+
+        def save(values):
+            for name, value in values.items():
+                for row in range(100):
+                    print(value + row)  # d2h hot
+
+        for n in range(100):
+            metrics = {"loss": step(n), "accuracy": step(-n)}
+            show_all({"loss": step(n + 1)})
+            if n % 10 == 0:
+                show(metrics)
+                check({"loss": step(n + 2), "accuracy": step(n + 3)})
+                save({"loss": step(n + 4), "accuracy": step(n + 5)})
+    """,
+    "items that belong to no step": """
+        def show(values):
+            for name, value in values.items():
+                print(name, value)  # d2h periodic
+
+        show({"loss": step(1.0), "accuracy": step(2.0)})
+    """,
     "a constructor beyond the eighth compiles one instance's own method": """
         class Solver:
             def __init__(self, jit):
