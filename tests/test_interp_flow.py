@@ -324,6 +324,66 @@ NARROWING = {
 NARROWING_GAPS: dict[str, str] = {}
 
 LOOPS = {
+    "few items that differ are taken one by one": """
+        for n in range(9):
+            loss = step(n)
+            for name, value in [("loss", loss), ("n", 1)]:
+                print(name)
+                if name == "n":
+                    print(value)
+            for name, value in {"loss": loss, "n": 2}.items():
+                if name == "n":
+                    print(value)
+                    break
+            for name, value in (("n", 3), ("loss", loss)):
+                if name == "n":
+                    continue
+                print(value)  # d2h
+    """,
+    "keywords that are handed out": """
+        def one(x):
+            return jnp.concatenate([x, x])
+        def other(x, y):
+            return x
+        def call(**given):
+            for name, value in given.items():
+                if isinstance(value, list):
+                    {"one": one, "other": other}[name](*value)
+                else:
+                    {"one": one, "other": other}[name](value)
+        call(one=step(1.0), other=[step(2.0), np.ones(3)])
+    """,
+    "batches are what collates them": """
+        from functools import partial
+        from torch.utils.data import DataLoader
+        def collate(dtype, batch):
+            return jnp.array(batch, dtype), jnp.array(batch)
+        for x, y in DataLoader([1, 2, 3], batch_size=2, collate_fn=partial(collate, float)):
+            print(jnp.dot(x, y))  # d2h hot
+        for x, y in DataLoader([1, 2, 3], batch_size=2, collate_fn=lambda batch: (np.array(batch), np.array(batch))):
+            jnp.dot(x, y)  # h2d hot
+        for x in DataLoader([1, 2, 3]):
+            step(x)  # h2d hot
+    """,
+    "what the items leave behind": """
+        found = 1
+        for name, value in (("a", 2), ("b", step(1.0))):
+            if name == "a":
+                found = value
+            last = value
+        else:
+            print(found)
+        print(last)  # d2h
+        for kind, value in (("a", step(2.0)), ("b", 3)):
+            if kind == "a":
+                break
+        print(value)  # d2h
+    """,
+    "keys that are numbers": """
+        d = {0: step(1.0), 1: "a"}
+        for n, value in d.items():
+            print(d[n])  # d2h
+    """,
     "indices that NumPy counts are Python's": """
         y = jnp.ones((3, 4))
         rows = list(range(5))

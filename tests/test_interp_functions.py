@@ -22,6 +22,24 @@ CALLS = {
             T().one(x, x)
             other(x, x, depth=2)
     """,
+    "what is given less than it takes is not run": """
+        import hydra
+        def one(x, y, *, flag):
+            return jnp.sum(x)
+        @hydra.main(version_base=None)
+        def configured(settings):
+            return jnp.sum(np.ones(3))  # h2d hot
+        @hydra.zen.hydrated
+        class Made:
+            def __init__(self, rate):
+                self.x = jnp.sum(np.ones(3))  # h2d hot
+        x = np.ones(3)
+        for n in range(100):
+            one(x, flag=1)
+            one(x, x)
+            configured()
+            Made()
+    """,
     "one of two that takes what is given": """
         import sys
         def one(x):

@@ -171,6 +171,14 @@ CALLERS = {
                 check({"loss": step(n + 2), "accuracy": step(n + 3)})
                 save({"loss": step(n + 4), "accuracy": step(n + 5)})
     """,
+    "a map over a list that is written there": """
+        for n in map(jnp.sin, [np.ones(3), np.ones(4)]):  # h2d cold
+            pass
+        for n in filter(jnp.any, [np.ones(3), np.ones(4)]):  # h2d cold, d2h cold
+            pass
+        for n in map(jnp.sin, [np.ones(n) for n in range(100)]):  # h2d hot
+            pass
+    """,
     "items that belong to no step": """
         def show(values):
             for name, value in values.items():

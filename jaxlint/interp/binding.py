@@ -84,7 +84,8 @@ def bind(frame: Frame, node: ast.AST, info: FunctionInfo, function: Function, ar
 
 
 def takes(info: FunctionInfo, arguments: Arguments) -> bool:
-    """False if the call raises, since more is given than the function takes. Too little may be added by a decorator."""
+    """False if the call raises, since more is given than the function takes, or less: a decorator may add the rest, of
+    the function or of the class that it makes instances of."""
     kinds = {p.kind for p in info.parameters}
     if any(a.star for a in arguments):
         return True
@@ -94,7 +95,12 @@ def takes(info: FunctionInfo, arguments: Arguments) -> bool:
         return False
     named = {p.name for p in info.parameters if p.kind in {"positional", "keyword"} and not p.unnamed}
     given = {a.keyword for a in arguments if a.keyword is not None}
-    return not given & named & {*positional[:count]} and ("double-star" in kinds or given <= named)
+    if given & named & {*positional[:count]} or ("double-star" not in kinds and not given <= named):
+        return False
+    if getattr(info.node, "decorator_list", ()) or info.name == "__init__":
+        return True
+    needed = {p.name for p in info.parameters if p.kind in {"positional", "keyword"} and p.default is None}
+    return needed <= {*positional[:count], *(given & named)}
 
 
 def _unpacked(frame: Frame, value: Value) -> tuple[dict[str, Value], Value | None]:

@@ -2,8 +2,9 @@
 
 from jaxlint.interp.engine import Argument, Call, handler
 from jaxlint.interp.heap import base_of, moved
+from jaxlint.interp.heat import Pace
 from jaxlint.interp.joining import join
-from jaxlint.interp.library import fresh
+from jaxlint.interp.library import fresh, returned
 from jaxlint.interp.uploads import any_tracer, upload_sites_eager
 from jaxlint.interp.values import (
     NOTHING,
@@ -14,6 +15,7 @@ from jaxlint.interp.values import (
     LibraryObject,
     Method,
     Partial,
+    Stream,
     Tuple,
     Value,
     of,
@@ -128,6 +130,16 @@ def _apply_gradients(call: Call) -> Value:
             if a.keyword is not None and a.keyword not in {"grads", "value"}:
                 call.engine.heap.write(obj, a.keyword, a.value)
     return replace(moved(receiver, _kind(call)), tokens=frozenset())
+
+
+@handler("data_loader")
+def _data_loader(call: Call) -> Value:
+    """torch's DataLoader: what the function makes that collates a batch; torch's own makes tensors."""
+    collate = call.argument(7, "collate_fn")
+    if collate is None or collate.none_only:
+        return returned(call, "iter numpy")
+    with call.frame.at_pace(Pace.LOOPED):
+        return of(Stream(call.engine.call(call.frame, call.node, collate, [Argument(of(Stream(UNKNOWN)))])))
 
 
 @handler("bind_module")

@@ -2,8 +2,9 @@
 
 import ast
 
+from jaxlint.interp import uses
 from jaxlint.interp.engine import Argument, Frame
-from jaxlint.interp.heap import ANY, KEYS, base_of, element_of
+from jaxlint.interp.heap import ANY, KEYS, base_of, element_of, field_names, known_items, read
 from jaxlint.interp.heat import Pace
 from jaxlint.interp.joining import join
 from jaxlint.interp.syntax import FUNCTIONS, LOOPS, children
@@ -18,6 +19,7 @@ from jaxlint.interp.values import (
     Token,
     Tuple,
     Value,
+    constant,
     of,
 )
 
@@ -68,6 +70,57 @@ def loop_pace(frame: Frame, node: ast.AST, iterable: Value) -> Pace:
     if frame.unrolls or _has_few(frame, node, iterable):
         return Pace.ONCE
     return Pace.ITEMS if _is_of_items(node, iterable) else Pace.LOOPED
+
+
+def items_of(frame: Frame, node: ast.AST, iterable: Value) -> list[Value]:
+    """What the turns of a loop over few known items take, one by one; none where all of them are of one kind."""
+    items = _known_items(frame, node, iterable)
+    return items if 1 < len(items) <= FEW and len({(v.kind, v.objects, v.const) for v in items}) > 1 else []
+
+
+def _known_items(frame: Frame, node: ast.AST, iterable: Value) -> list[Value]:
+    heap = frame.engine.heap
+    if isinstance(node, ast.Call):
+        if _is_view(node) and isinstance(node.func, ast.Attribute):
+            return _entries(_fields(frame, node.func.value), node.func.attr)
+        return []
+    if len(iterable.objects) != 1 or iterable.kind or iterable.unknown:
+        return []
+    (obj,) = iterable.objects
+    if isinstance(obj, Tuple):
+        return list(obj.items)
+    if isinstance(base_of(obj), Sequence):
+        held = [value for name in known_items(heap, obj) if (value := read(heap, obj, name)) is not None]
+        return [uses.marked(value, iterable.sources) for value in held]
+    return []
+
+
+def _fields(frame: Frame, node: ast.expr) -> dict[str, Value]:
+    """What a dict holds, if all of its keys are known."""
+    shown = frame.displayed.get(id(node))
+    if shown is not None:
+        return shown
+    mapping, heap = _plain_value(frame, node), frame.engine.heap
+    if len(mapping.objects) != 1 or mapping.kind or mapping.unknown:
+        return {}
+    (obj,) = mapping.objects
+    names = field_names(heap, obj) if isinstance(base_of(obj), Mapping) else []
+    held = {name: value for name in names if (value := read(heap, obj, name)) is not None}
+    return {name: uses.marked(value, mapping.sources) for name, value in held.items()}
+
+
+def _entries(fields: dict[str, Value], view: str) -> list[Value]:
+    """The keys, values or items of a dict that holds these fields."""
+    if {ANY, KEYS} & fields.keys() or len(fields) > FEW:
+        return []
+    if view == "items":
+        return [of(Tuple((_key(name), value))) for name, value in fields.items()]
+    return [_key(name) if view == "keys" else value for name, value in fields.items()]
+
+
+def _key(name: str) -> Value:
+    """The key that a field is named by; a number is named as its digits are."""
+    return PYTHON if name.lstrip("-").isdecimal() else constant(name)
 
 
 def _is_of_items(node: ast.AST, iterable: Value) -> bool:

@@ -1,6 +1,7 @@
 """Loops: their turns run until nothing new is seen."""
 
 import ast
+from collections.abc import Sequence
 
 from jaxlint.interp.assignment import assign
 from jaxlint.interp.effects import is_fetched
@@ -9,7 +10,7 @@ from jaxlint.interp.flow import execute, truth
 from jaxlint.interp.generators import note_suspension
 from jaxlint.interp.heap import base_of
 from jaxlint.interp.heat import Pace, cooler
-from jaxlint.interp.iteration import has_few_turns, iterated, loop_pace
+from jaxlint.interp.iteration import has_few_turns, items_of, iterated, loop_pace
 from jaxlint.interp.joining import join
 from jaxlint.interp.narrowing import narrow
 from jaxlint.interp.scopes import assign_name
@@ -64,6 +65,22 @@ def _loop(frame: Frame, turn: "Turn") -> None:
     if not exit_state.alive:
         exit_state = head
     frame.state = exit_state
+    frame.breaks, frame.continues, frame.loops, frame.trying = breaks, continues, loops, trying
+
+
+def _one_by_one(frame: Frame, turns: Sequence["Turn"]) -> None:
+    """Run the turns of a loop over few known items, each with its own."""
+    breaks, continues, loops, trying = frame.breaks, frame.continues, frame.loops, frame.trying
+    frame.breaks, frame.loops, frame.trying = [], (*loops, frame.pace), 0
+    for turn in turns:
+        frame.continues = []
+        turn(frame)
+        for state in frame.continues:
+            frame.state.merge(state)
+        if not frame.state.alive:
+            break
+    for state in frame.breaks:
+        frame.state.merge(state)
     frame.breaks, frame.continues, frame.loops, frame.trying = breaks, continues, loops, trying
 
 
@@ -181,7 +198,11 @@ def _for(frame: Frame, node: ast.AST) -> None:
     rekeyed, frame.rekeyed = frame.rekeyed, {}
     brief = frame.brief
     frame.brief = (brief or frame.pace) if has_few_turns(node.iter) else None
-    _loop(frame, _ForTurn(node, element, pace))
+    items = items_of(frame, node.iter, iterable)
+    if items:
+        _one_by_one(frame, [_ForTurn(node, item, pace) for item in items])
+    else:
+        _loop(frame, _ForTurn(node, element, pace))
     frame.brief = brief
     _replace_rekeyed(frame, node)
     frame.rekeyed = rekeyed

@@ -9,7 +9,7 @@ from jaxlint.interp.engine import Argument, Call, Frame, Mode, handler
 from jaxlint.interp.entering import call_unknown_arguments
 from jaxlint.interp.heap import ANY, base_of, element_of
 from jaxlint.interp.heat import Pace
-from jaxlint.interp.iteration import iterated
+from jaxlint.interp.iteration import iterated, loop_pace
 from jaxlint.interp.joining import join, join_all
 from jaxlint.interp.library import fresh
 from jaxlint.interp.modules import import_module
@@ -46,8 +46,11 @@ def nth_element(call: Call, n: int) -> Value:
     return iterated(call.frame, call.node, found.value, token)
 
 
-def looped(call: Call) -> Pace:
-    return Pace.ONCE if call.frame.unrolls else Pace.LOOPED
+def looped(call: Call, *arguments: int) -> Pace:
+    """The pace of what is called for each item of the arguments at these positions, side by side."""
+    given = [found for n in arguments if (found := call.find(n)) is not None and found.node is not None]
+    paces = [loop_pace(call.frame, a.node, a.value) for a in given if a.node is not None]
+    return min(paces, key=lambda pace: pace is not Pace.ONCE, default=Pace.ONCE if call.frame.unrolls else Pace.LOOPED)
 
 
 @handler("zip")
@@ -110,7 +113,7 @@ def _flatten(call: Call) -> Value:
 def _map(call: Call) -> Value:
     star = "*" if call.name.endswith("starmap") else ""
     parts = [nth_element(call, n) for n in range(1, len(call.positional))]
-    with call.frame.at_pace(looped(call)):
+    with call.frame.at_pace(looped(call, *range(1, len(call.positional)))):
         result = call.engine.call(
             call.frame, call.node, call.argument(0) or UNKNOWN, [Argument(p, call.node, star=star) for p in parts]
         )
@@ -121,7 +124,7 @@ def _map(call: Call) -> Value:
 def _filter(call: Call) -> Value:
     element = nth_element(call, 1)
     function = call.argument(0) or UNKNOWN
-    with call.frame.at_pace(looped(call)):
+    with call.frame.at_pace(looped(call, 1)):
         test = element if function.none_only else call_with(call.frame, call.node, function, [element])
         call.engine.truth(call.frame, call.node, test)
     return of(Stream(element))
