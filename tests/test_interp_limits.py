@@ -18,9 +18,10 @@ def lines(count: int, line: Callable[[int], str], first: int = 0) -> str:
 
 
 LARGE = {
-    "a chain of 3,000 elif": (
+    # Python 3.12.1 itself compiles no more than 2,990.
+    "a chain of 2,900 elif": (
         "def f(k, x):\n    if k == 0:\n        y = 0\n"
-        + lines(3_000, lambda n: f"    elif k == {n}:\n        y = {n}\n", 1)
+        + lines(2_900, lambda n: f"    elif k == {n}:\n        y = {n}\n", 1)
         + "    print(y)\n    print(step(x))  # d2h\n"
     ),
     "2,000 statements": (
