@@ -57,6 +57,86 @@ def test_the_guard_is_relied_on_wherever_the_first_fetch_is(tmp_path: Path, text
     assert finding["verdict"]["transfers"] == 3
 
 
+# As the import hooks of runtime type checkers do: the text is parsed, the tree changed, and that is compiled.
+HOOK = """\
+import ast, importlib.machinery, sys
+
+class Loader(importlib.machinery.SourceFileLoader):
+    def source_to_code(self, data, path, *, _optimize=-1):
+        tree = {parse}
+        tree.body.insert(0, ast.parse("hooked = True").body[0])
+        return compile(ast.fix_missing_locations(tree), path, "exec", dont_inherit=True, optimize=_optimize)
+
+class Finder(importlib.machinery.PathFinder):
+    @classmethod
+    def find_spec(cls, name, path=None, target=None):
+        spec = super().find_spec(name, path, target)
+        if name == "a":
+            spec.loader = Loader(spec.loader.name, spec.loader.path)
+        return spec
+
+sys.meta_path.insert(0, Finder)
+import a
+assert a.hooked
+"""
+
+
+# Nothing of Python's own finds or loads jax here.
+PAST = """\
+import importlib.machinery, sys
+
+class Loader:
+    def __init__(self, loader):
+        self.loader = loader
+
+    def create_module(self, spec):
+        return None
+
+    def exec_module(self, module):
+        exec(compile(self.loader.get_data(self.loader.path), self.loader.path, "exec"), vars(module))
+
+class Finder(importlib.machinery.PathFinder):
+    @classmethod
+    def find_spec(cls, name, path=None, target=None):
+        spec = super().find_spec(name, path, target)
+        if name == "jax":
+            spec.loader = Loader(spec.loader)
+        return spec
+
+sys.meta_path.insert(0, Finder)
+import a
+"""
+
+
+def test_nothing_is_refuted_where_jax_is_loaded_unseen(tmp_path: Path) -> None:
+    (tmp_path / "main.py").write_text(PAST)
+    done = check(tmp_path, HOT, "--run", "python main.py", "--output-format", "json")
+    (finding,) = json.loads(done.stdout)["findings"]
+    assert finding["verdict"]["status"] == "undecided"
+    assert "jax was loaded in a way that is not seen" in finding["verdict"]["message"]
+    done = jaxlint(tmp_path, "run", "--backend", "sentinel", "main.py")
+    assert done.returncode == 2
+    assert "jax was loaded in a way that is not seen" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "parse",
+    [
+        "ast.parse(data, path)",
+        "compile(data, path, 'exec', ast.PyCF_ONLY_AST, dont_inherit=True, optimize=_optimize)",
+        "compile(data, path, 'exec', flags=ast.PyCF_ONLY_AST, dont_inherit=True)",
+    ],
+)
+def test_a_loader_that_changes_the_tree(tmp_path: Path, parse: str) -> None:
+    (tmp_path / "main.py").write_text(HOOK.format(parse=parse))
+    done = check(tmp_path, HOT, "--run", "python main.py", "--output-format", "json")
+    assert "error" not in done.stderr
+    (finding,) = json.loads(done.stdout)["findings"]
+    assert (finding["verdict"]["status"], finding["verdict"]["runs"]) == ("confirmed", 3)
+    done = jaxlint(tmp_path, "run", "--backend", "sentinel", "main.py")
+    assert [line.split()[-2] for line in done.stderr.splitlines() if "device to host  " in line] == ["a.py:4"]
+
+
 POOL = """\
 import multiprocessing
 import jax.numpy as jnp

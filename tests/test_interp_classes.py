@@ -297,6 +297,49 @@ CLASSES = {
                 return step(1.0)
         print(T().x)  # d2h
     """,
+    "a cached property of what a trace was given": """
+        import functools
+        import equinox as eqx
+        class T(eqx.Module):
+            size: jax.Array
+            @functools.cached_property
+            def x(self):
+                return jnp.arange(3) / self.size
+            def y(self):
+                return self.x
+        @eqx.filter_jit
+        def run(t):
+            return t.x + t.y()
+        t = T(step(1.0))
+        run(t)
+        print(t.x)  # d2h
+    """,
+    "a cached property of what a trace closes over": """
+        import functools
+        class T:
+            @functools.cached_property
+            def x(self):
+                return jnp.arange(3) + 1  # tracer
+        t = T()
+        @jax.jit
+        def run(x):
+            return t.x + x
+        run(step(1.0))
+    """,
+    "an attribute that an object has and an array has not": """
+        import sys
+        class Setting:
+            def __init__(self, rate):
+                self.rate = rate
+                self.size = step(rate)
+        class State:
+            def __init__(self, held):
+                self.held = held
+        def use(state: State):
+            if state.held.rate:
+                print(state.held.size)  # d2h
+        use(State(step(1.0)) if sys.argv else State(Setting(0.5)))
+    """,
     "static and class methods": """
         class T:
             @staticmethod

@@ -40,6 +40,15 @@ COMPILED = {
         f = jax.jit(lambda x: x + 1)
         print(f(1.0))  # d2h
     """,
+    "settings under names that are not known": """
+        def pick(x, n):
+            if n == 1:
+                return x
+            if x > 1:  # tracer
+                return x
+        name = "static_argnums" if jax.device_count() == 1 else "static_broadcasted_argnums"
+        jax.jit(pick, **{name: 1})(step(1.0), 0)
+    """,
     "a call at once": """
         print(jax.jit(lambda x: x + 1)(1.0))  # d2h
         print(jax.jit(jnp.sin)(1.0))  # d2h

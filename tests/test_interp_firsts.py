@@ -236,7 +236,7 @@ FEW = {
         for n in range(50):
             named[str(n)] = step(n)
         for x in named.values():
-            print(jnp.sin(x))  # d2h hot
+            print(jnp.sin(x))  # d2h periodic
     """,
     "what a caller gives": """
         def show(some):

@@ -6,6 +6,31 @@ from jaxlint.sites import Confidence
 from snippets import check, check_marks, rows
 
 CALLS = {
+    "what is given more than it takes is not run": """
+        def one(x, *, flag):
+            return jnp.sum(x)
+        def other(x, *rest, y=1, **named):
+            return jnp.sum(x)  # h2d hot
+        class T:
+            def one(self, x):
+                return jnp.cos(x)
+        x = np.ones(3)
+        for n in range(100):
+            one(x, x)
+            one(x, flag=1, depth=2)
+            one(x, flag=1, x=x)
+            T().one(x, x)
+            other(x, x, depth=2)
+    """,
+    "one of two that takes what is given": """
+        import sys
+        def one(x):
+            return jnp.sum(x)
+        def other(x, y):
+            return jnp.sum(x) + y  # h2d
+        f = one if sys.argv else other
+        f(np.ones(3), 1.0)
+    """,
     "a keyword never means a parameter before a slash": """
         def f(x, /, **named):
             print(x)

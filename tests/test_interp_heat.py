@@ -12,7 +12,7 @@ from jaxlint.sites import Heat
 from snippets import PRELUDE, check_marks, rows
 
 PACES = tuple(Pace)
-COOLEST_FIRST = (Pace.SINGLE, Pace.GATED, Pace.ONCE, Pace.LOOPED_GATED, Pace.LOOPED)
+COOLEST_FIRST = (Pace.SINGLE, Pace.GATED, Pace.ONCE, Pace.ITEMS, Pace.LOOPED_GATED, Pace.LOOPED)
 few = settings(max_examples=100, deadline=None)
 
 
@@ -40,13 +40,17 @@ class TestPace:
         for n, m in product(range(len(PACES)), repeat=2):
             assert hotter(COOLEST_FIRST[n], COOLEST_FIRST[m]) is COOLEST_FIRST[max(n, m)]
         heats = [pace.heat for pace in COOLEST_FIRST]
-        assert heats == sorted(heats) == [Heat.COLD, Heat.COLD, Heat.COLD, Heat.PERIODIC, Heat.HOT]
+        assert heats == sorted(heats) == [Heat.COLD] * 3 + [Heat.PERIODIC] * 2 + [Heat.HOT]
 
     def test_a_loop_makes_hot_and_a_gate_in_it_periodic_wherever_the_function_is_called(self) -> None:
         for outer in PACES:
             assert outer.then(Pace.LOOPED).heat is Heat.HOT
             assert outer.then(Pace.LOOPED).then(Pace.GATED).heat is Heat.PERIODIC
             assert outer.then(Pace.GATED).heat is not Heat.HOT
+
+    def test_a_loop_over_items_is_as_hot_as_what_is_around_it(self) -> None:
+        for outer in PACES:
+            assert outer.then(Pace.ITEMS).heat is (Heat.PERIODIC if outer is Pace.ONCE else outer.heat)
 
 
 Graph = dict[int, list[tuple[int, Pace]]]

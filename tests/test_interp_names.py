@@ -406,6 +406,44 @@ CONTAINERS = {
             print(name)
             print(v)  # d2h
     """,
+    "a list of lists unpacked by a loop": """
+        for name, v in [["a", step(1.0)], ["b", step(2.0)]]:
+            print(name)
+            print(v)  # d2h
+    """,
+    "lists unpacked item by item": """
+        pair = [step(1.0), 1]
+        v, n = pair
+        print(n)
+        print(v)  # d2h
+        (w, m), k = [[step(2.0), 2], 3]
+        print(m, k)
+        print(w)  # d2h
+    """,
+    "a list by an index from its end": """
+        pair = [step(1.0), 1]
+        print(pair[-1])
+        print(pair[-2])  # d2h
+        longer = [0, 1]
+        longer.append(step(2.0))
+        print(longer[-1])  # d2h
+    """,
+    "a sum of lists of which each item is known": """
+        row = [step(1.0)] + ["a", 1]
+        print(row[1], row[-1])
+        print(row[0])  # d2h
+        v, name, n = row
+        print(name)
+        more = row + [n for n in range(3)]
+        print(more[0])  # d2h
+    """,
+    "a pair that is one of two": """
+        import sys
+        pair = (step(1.0), "a") if sys.argv else [2, "b"]
+        v, name = pair
+        print(name)
+        print(v)  # d2h
+    """,
     "a list of pairs transposed": """
         pairs = [("a", step(1.0)), ("b", step(2.0))]
         names, losses = zip(*pairs)

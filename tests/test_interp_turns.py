@@ -21,6 +21,55 @@ TURNS = {
         while x.sum() > 0:  # d2h hot
             x = jnp.sin(x)  # h2d cold
     """,
+    "a dict of host data that a compiled call replaces": """
+        @jax.jit
+        def learn(params, x):
+            return jax.tree.map(lambda p: p + x, params)
+
+        params = {"w": np.ones(3)}
+        for n in range(100):
+            params = learn(params, jnp.ones(3))  # h2d cold
+    """,
+    "a state of host data that a compiled call replaces": """
+        from flax.training.train_state import TrainState
+
+        class Averaged(TrainState):
+            average: dict
+
+        @jax.jit
+        def learn(state, x):
+            return state.apply_gradients(grads=jax.grad(lambda p: (p["w"] * x).sum())(state.params)), x.sum()
+
+        def train(tx):
+            params = {"w": np.ones(3)}
+            state = TrainState.create(apply_fn=None, params=params, tx=tx)
+            averaged = Averaged.create(apply_fn=None, params=params, average=params, tx=tx)
+            for n in range(100):
+                state, loss = learn(state, jnp.ones(3))  # h2d cold
+                averaged, loss = learn(averaged, jnp.ones(3))  # h2d cold
+    """,
+    "host data beside a state that a compiled call replaces": """
+        @jax.jit
+        def learn(params, setting, x):
+            return jax.tree.map(lambda p: p + x * setting["rate"], params)
+
+        params, setting = {"w": np.ones(3)}, {"rate": np.ones(3)}
+        for n in range(100):
+            params = learn(params, setting, jnp.ones(3))  # h2d hot
+    """,
+    "a state that gets host data at each turn": """
+        from flax.training.train_state import TrainState
+
+        @jax.jit
+        def learn(state, x):
+            return state.apply_gradients(grads=jax.grad(lambda p: (p["w"] * x).sum())(state.params))
+
+        def train(tx):
+            state = TrainState.create(apply_fn=None, params={"w": jnp.ones(3)}, tx=tx)
+            for n in range(100):
+                state = state.replace(params={"w": np.ones(3)})
+                state = learn(state, jnp.ones(3))  # h2d hot
+    """,
     "host data that comes back at each turn": """
         x = np.ones(3)
         for _ in range(100):
@@ -97,6 +146,38 @@ TURNS = {
 TURN_GAPS: dict[str, str] = {}
 
 CALLERS = {
+    "items and leaves are as rare as the step that they belong to": """
+        def show(values):
+            for name, value in values.items():
+                print(name, value)  # d2h periodic
+
+        def show_all(values):
+            for name, value in values.items():
+                print(name, value)  # d2h hot
+
+        def check(values):
+            jax.tree.map(np.testing.assert_allclose, values, values)  # d2h periodic
+
+        def save(values):
+            for name, value in values.items():
+                for row in range(100):
+                    print(value + row)  # d2h hot
+
+        for n in range(100):
+            metrics = {"loss": step(n), "accuracy": step(-n)}
+            show_all({"loss": step(n + 1)})
+            if n % 10 == 0:
+                show(metrics)
+                check({"loss": step(n + 2), "accuracy": step(n + 3)})
+                save({"loss": step(n + 4), "accuracy": step(n + 5)})
+    """,
+    "items that belong to no step": """
+        def show(values):
+            for name, value in values.items():
+                print(name, value)  # d2h periodic
+
+        show({"loss": step(1.0), "accuracy": step(2.0)})
+    """,
     "a constructor beyond the eighth compiles one instance's own method": """
         class Solver:
             def __init__(self, jit):

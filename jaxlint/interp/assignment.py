@@ -7,8 +7,8 @@ from jaxlint.interp.classes import find_in_class
 from jaxlint.interp.displays import store_item
 from jaxlint.interp.engine import Argument, Engine, Frame
 from jaxlint.interp.expressions import evaluate_index
-from jaxlint.interp.heap import ANY, base_of, element_of, leaves, read
-from jaxlint.interp.joining import join
+from jaxlint.interp.heap import ANY, base_of, element_of, known_items, leaves, read
+from jaxlint.interp.joining import join, join_all
 from jaxlint.interp.scopes import assign_name, owner
 from jaxlint.interp.states import Scope
 from jaxlint.interp.syntax import path_of
@@ -133,13 +133,18 @@ def _unpack(frame: Frame, target: ast.Tuple | ast.List, value: Value) -> None:
 
 
 def _fields_as_tuples(frame: Frame, value: Value, count: int) -> Value:
-    """Named tuples are unpacked field by field."""
+    """Named tuples are unpacked field by field, and lists of which each item is known item by item."""
     objects: set[Object] = set()
+    heap = frame.engine.heap
     for obj in value.objects:
         below = base_of(obj)
-        record = frame.engine.classes.get(below.cls) if isinstance(below, Instance) else None
-        if record is not None and len(record.fields) == count:
-            fields = [read(frame.engine.heap, obj, name) for name, _ in record.fields]
+        names: list[str] = []
+        if isinstance(below, Instance) and (record := frame.engine.classes.get(below.cls)) is not None:
+            names = [name for name, _ in record.fields]
+        elif isinstance(below, Sequence):
+            names = known_items(heap, obj)
+        if len(names) == count:
+            fields = [read(heap, obj, name) for name in names]
             objects.add(Tuple(tuple(UNKNOWN if v is None else v for v in fields)))
         else:
             objects.add(obj)
@@ -151,7 +156,7 @@ def _part(frame: Frame, value: Value, n: int, count: int, element: ast.expr, sta
     fitting = [o for o in value.objects if isinstance(o, Tuple) and len(o.items) == count]
     if fitting and starred is None:
         value = replace(value, objects=value.objects - {o for o in value.objects if isinstance(o, Tuple)})
-        exact = fitting[0].items[n]
+        exact = join_all([o.items[n] for o in fitting])
         if value.is_nothing:
             return exact
         return join(exact, element_of(heap, value))

@@ -5,6 +5,7 @@ import ast
 from jaxlint.interp import effects, guards
 from jaxlint.interp.classes import class_attribute, find_in_class, mro
 from jaxlint.interp.engine import Argument, Call, Engine, Frame
+from jaxlint.interp.guessing import guess
 from jaxlint.interp.heap import base_of, read
 from jaxlint.interp.joining import join
 from jaxlint.interp.library import fresh_array, returned
@@ -58,7 +59,9 @@ def attribute(frame: Frame, node: ast.AST, base: Value, name: str) -> Value:
         if obj is not NULL and obj != NULL:
             out = join(out, _of_object(frame, node, obj, name))
     if base.kind & ARRAY:
-        out = join(out, _of_array(frame, node, base, name))
+        # Where an object has such an attribute it is hardly the branch of a tree that is meant.
+        is_meant = bool(out.kind or out.objects or out.const)
+        out = join(out, _of_array(frame, node, base, name, may_be_branch=not is_meant))
     if base.kind & Kind.NUMPY:
         out = join(out, _of_numpy(frame, node, base, name))
     if base.kind & Kind.PYTHON:
@@ -77,7 +80,7 @@ def _of_python(frame: Frame, base: Value, name: str) -> Value:
     return PYTHON
 
 
-def _of_array(frame: Frame, node: ast.AST, base: Value, name: str) -> Value:
+def _of_array(frame: Frame, node: ast.AST, base: Value, name: str, *, may_be_branch: bool) -> Value:
     models = frame.engine.models
     canonical = f"jax.Array.{name}"
     kind = base.kind & ARRAY
@@ -103,7 +106,8 @@ def _of_array(frame: Frame, node: ast.AST, base: Value, name: str) -> Value:
         return UNKNOWN  # a special method, of an array or of whatever holds it
     # Not an attribute of arrays: the value is a tree of arrays, and this is a branch of it.
     tokens = frozenset((*t, name) for t in base.tokens)
-    return Value(kind, unknown=True, origin=base.origin, tokens=tokens)
+    branch = Value(kind, unknown=True, origin=base.origin, tokens=tokens)
+    return branch if may_be_branch else guess(branch, frame.origin(node, "arrays have no such attribute"))
 
 
 def _of_numpy(frame: Frame, node: ast.AST, base: Value, name: str) -> Value:

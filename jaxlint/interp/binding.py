@@ -83,6 +83,20 @@ def bind(frame: Frame, node: ast.AST, info: FunctionInfo, function: Function, ar
     return bound
 
 
+def takes(info: FunctionInfo, arguments: Arguments) -> bool:
+    """False if the call raises, since more is given than the function takes. Too little may be added by a decorator."""
+    kinds = {p.kind for p in info.parameters}
+    if any(a.star for a in arguments):
+        return True
+    positional = [p.name for p in info.parameters if p.kind == "positional"]
+    count = sum(a.keyword is None for a in arguments)
+    if count > len(positional) and "star" not in kinds:
+        return False
+    named = {p.name for p in info.parameters if p.kind in {"positional", "keyword"} and not p.unnamed}
+    given = {a.keyword for a in arguments if a.keyword is not None}
+    return not given & named & {*positional[:count]} and ("double-star" in kinds or given <= named)
+
+
 def _unpacked(frame: Frame, value: Value) -> tuple[dict[str, Value], Value | None]:
     """What ``**value`` gives under names that are known, and what under others; None where there are none."""
     heap = frame.engine.heap

@@ -4,7 +4,7 @@ import ast
 from collections.abc import Sequence as Seq
 
 from jaxlint.interp import effects, uses
-from jaxlint.interp.binding import bind
+from jaxlint.interp.binding import bind, takes
 from jaxlint.interp.budget import GaveUp
 from jaxlint.interp.classes import instantiate
 from jaxlint.interp.contexts import context_of
@@ -154,6 +154,8 @@ def call_function(
         reason = f"the call lies more than {MAX_DEPTH} calls deep"
         engine.too_deep.setdefault(frame.module.path, Abandoned(frame.module, node, info.name, reason))
         return UNKNOWN
+    if _is_written(node, arguments) and not takes(info, arguments):
+        return UNKNOWN
     bound = bind(frame, node, info, function, arguments)
     activation, result = run(frame, node, info, function, bound, mode or frame.mode, trace_start=trace_start)
     forget_refinements(frame)
@@ -162,6 +164,14 @@ def call_function(
     if info.is_generator:
         result = of(Stream(activation.yielded, activation.number))
     return identify(frame, node, result, activation.result_fetched)
+
+
+def _is_written(node: ast.AST, arguments: Arguments) -> bool:
+    """True if what a call gives in the source is given, and nothing but receivers and what was bound before else."""
+    if not isinstance(node, ast.Call):
+        return False
+    written = {id(a.value if isinstance(a, ast.keyword) else a) for a in (*node.args, *node.keywords)}
+    return {id(a.node) for a in arguments if a.node is not None} == written
 
 
 def _carry_fetches(

@@ -144,10 +144,14 @@ def _replace(call: Call) -> Value:
     out = replace(base, const=(), tokens=frozenset())
     objects: set[Object] = set()
     for obj in base.objects:
-        if isinstance(base_of(obj), Instance):
-            below = base_of(obj)
-            assert isinstance(below, Instance)
-            made = Instance(below.cls, call.frame.place(call.node), call.frame.scope.number)
+        below = base_of(obj)
+        if isinstance(below, Instance | LibraryObject):
+            place = call.frame.place(call.node)
+            made: Object = (
+                Instance(below.cls, place, call.frame.scope.number)
+                if isinstance(below, Instance)
+                else LibraryObject(below.name, below.parts, place)
+            )
             given = {a.keyword for a in call.arguments if a.keyword}
             for name in field_names(call.engine.heap, obj):
                 if name not in given and (old := read(call.engine.heap, obj, name)) is not None:

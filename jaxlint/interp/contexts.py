@@ -21,32 +21,36 @@ def context_of(
 ) -> tuple[Activation, dict[str, Value]]:
     """The activation for these arguments, and the arguments as it takes them."""
     key: tuple[object, ...] = (function, mode, circumstances, fetched, tuple(bound.items()))
-    known = engine.by_key.get(key)
+    known = _known(engine, key)
     if known is not None:
-        if known.running:
-            known.recursive = True
         return known, bound
     count = engine.contexts.get(info.place, 0)
     if count >= MAX_CONSTANT_CONTEXTS:
         bound = {n: replace(v, const=()) if v.const and v.kind else v for n, v in bound.items()}
         key = (function, mode, circumstances, fetched, tuple(bound.items()))
-        known = engine.by_key.get(key)
+        known = _known(engine, key)
         if known is not None:
             return known, bound
     limit = MAX_TRACED_CONTEXTS if mode is Mode.STAGED else MAX_CONTEXTS
     if count >= (MAX_MADE if depth < engine.making else limit):
         return _joined_activation(engine, info, function, bound, mode, circumstances)
     engine.contexts[info.place] = count + 1
-    activation = _new(engine, info, function)
-    activation.traced = circumstances[0]
-    activation.under_trace = circumstances[0] or circumstances[1]
-    engine.by_key[key] = activation
+    activation = engine.by_key[key] = _new(engine, info, function, circumstances)
     return activation, bound
 
 
-def _new(engine: Engine, info: FunctionInfo, function: Function) -> Activation:
+def _known(engine: Engine, key: tuple[object, ...]) -> Activation | None:
+    known = engine.by_key.get(key)
+    if known is not None and known.running:
+        known.recursive = True
+    return known
+
+
+def _new(engine: Engine, info: FunctionInfo, function: Function, circumstances: tuple[bool, ...]) -> Activation:
     scope = engine.new_scope(function.scope, "function")
     activation = Activation(scope.number, info, info.module)
+    activation.traced = circumstances[0]
+    activation.under_trace = circumstances[0] or circumstances[1]
     engine.add_activation(activation)
     return activation
 
@@ -63,10 +67,8 @@ def _joined_activation(
     key = (info.place, mode, circumstances, "joined")
     activation = engine.by_key.get(key)
     if activation is None:
-        activation = _new(engine, info, function)
+        activation = engine.by_key[key] = _new(engine, info, function, circumstances)
         activation.joined = True
-        activation.traced = circumstances[0]
-        engine.by_key[key] = activation
     parameters = activation.parameters
     given = tuple(bound.items())
     if given in activation.seen:

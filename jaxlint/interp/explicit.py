@@ -55,7 +55,7 @@ def _device_put(call: Call) -> Value:
         elsewhere = where not in {"", devices.DEFAULT, "device:0"} and all(
             v.placement == devices.DEFAULT for v in arrays
         )
-        looped = frame.pace in {Pace.LOOPED, Pace.LOOPED_GATED}
+        looped = frame.pace in {Pace.LOOPED, Pace.LOOPED_GATED, Pace.ITEMS}
         if arrays and elsewhere and looped and devices.invariant(frame, node):
             # An unchanging array that goes to another device again at every turn.
             effects.record(frame, call.node, Operation.REDUNDANT_PUT, "jax.device_put", ((arrays[0], call.node),))

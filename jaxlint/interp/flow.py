@@ -22,9 +22,11 @@ from jaxlint.interp.states import State
 from jaxlint.interp.syntax import DEFINITIONS, LOOPS, Suite, children, walk
 from jaxlint.interp.values import (
     NONE,
+    NOTHING,
     NULL,
     UNKNOWN,
     Instance,
+    Moved,
     Sequence,
     Value,
     constant,
@@ -172,7 +174,7 @@ def _return(frame: Frame, node: ast.AST) -> None:
     assert isinstance(node, ast.Return)
     value = NONE if node.value is None else gated(frame, node.value, frame.engine.evaluate(frame, node.value))
     activation = frame.activation
-    if frame.traced and frame.info is not None and frame.info.place in frame.engine.memoised:
+    if frame.traced and frame.info is not None and frame.info.place in frame.engine.memoised and not _of_trace(frame):
         held = [v for v in leaves(frame.engine.heap, value) if v.kind.must_be(Kind.TRACER)]
         if held:
             effects.record(frame, node, Operation.CACHE, None, [(v, node.value) for v in held[:1]], traced=True)
@@ -181,6 +183,12 @@ def _return(frame: Frame, node: ast.AST) -> None:
     activation.result = join(activation.result, replace(value, tokens=frozenset()) if value.tokens else value)
     frame.note_end()
     _leave(frame)
+
+
+def _of_trace(frame: Frame) -> bool:
+    """True of a property of an object that a trace was given: it is rebuilt in there, with what it keeps."""
+    receiver = NOTHING if frame.receiver is None else frame.receiver
+    return bool(receiver.objects) and all(isinstance(o, Moved) for o in receiver.objects)
 
 
 def _leave(frame: Frame) -> None:

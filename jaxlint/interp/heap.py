@@ -246,6 +246,12 @@ def field_names(heap: Heap, obj: Object) -> list[str]:
     return list(dict.fromkeys((*names, *heap.names(obj)))) if isinstance(obj, Moved) else list(names)
 
 
+def known_items(heap: Heap, obj: Object) -> list[str]:
+    """The fields of a list's items in their order, where each of them is known; else none."""
+    names = field_names(heap, obj)
+    return sorted(names, key=int) if all(name.isdecimal() for name in names) else []
+
+
 def element_of(heap: Heap, value: Value, token: tuple[object, ...] | None = None) -> Value:
     """What one turn of iteration over `value` yields. `token` identifies the row of an array."""
     out = NOTHING

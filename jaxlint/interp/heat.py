@@ -18,8 +18,9 @@ class Pace(enum.Enum):
     """What stands between the start of a function and a place in it.
 
     ONCE: neither loop nor gate. GATED: an "every n steps" test, no loop. LOOPED: a loop, and no gate inside it.
-    LOOPED_GATED: a gate inside a loop. SINGLE: once, whatever loops are around: an exception that nothing near
-    catches, so that it ends the program, and what is made when it is first asked for and kept.
+    LOOPED_GATED: a gate inside a loop. ITEMS: a loop over the items of a dict or the leaves of a tree, all of which
+    belong to one step of whatever loop is around, or to none. SINGLE: once, whatever loops are around: an exception
+    that nothing near catches, so that it ends the program, and what is made when it is first asked for and kept.
     The same words describe how often a whole function runs.
     """
 
@@ -28,11 +29,14 @@ class Pace(enum.Enum):
     LOOPED_GATED = 2
     LOOPED = 3
     SINGLE = 4
+    ITEMS = 5
 
     def then(self, inner: "Pace") -> "Pace":
         """The pace of a place at `inner` in a function that runs at this pace."""
         if inner is Pace.ONCE:
             return self
+        if inner is Pace.ITEMS:
+            return Pace.ITEMS if self is Pace.ONCE else self
         if inner is Pace.GATED:
             if self in {Pace.LOOPED, Pace.LOOPED_GATED}:
                 return Pace.LOOPED_GATED
@@ -44,10 +48,11 @@ class Pace(enum.Enum):
         """The heat of code at this pace."""
         if self is Pace.LOOPED:
             return Heat.HOT
-        return Heat.PERIODIC if self is Pace.LOOPED_GATED else Heat.COLD
+        return Heat.PERIODIC if self in {Pace.LOOPED_GATED, Pace.ITEMS} else Heat.COLD
 
 
-_HOTTER = {Pace.SINGLE: -1, Pace.GATED: 0, Pace.ONCE: 1, Pace.LOOPED_GATED: 2, Pace.LOOPED: 3}
+_COOLEST_FIRST = (Pace.SINGLE, Pace.GATED, Pace.ONCE, Pace.ITEMS, Pace.LOOPED_GATED, Pace.LOOPED)
+_HOTTER = {pace: number for number, pace in enumerate(_COOLEST_FIRST)}
 
 
 def hotter(a: Pace, b: Pace) -> Pace:

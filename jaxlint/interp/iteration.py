@@ -67,12 +67,7 @@ def loop_pace(frame: Frame, node: ast.AST, iterable: Value) -> Pace:
     """LOOPED, unless the loop is unrolled (in a trace, or where a model is made) or has few items, in the source."""
     if frame.unrolls or _has_few(frame, node, iterable):
         return Pace.ONCE
-    return of_items(frame) if _is_of_items(node, iterable) else Pace.LOOPED
-
-
-def of_items(frame: Frame) -> Pace:
-    """The pace of a loop over the items of a dict or tree: behind ``if step % n == 0`` all of them are rare."""
-    return Pace.LOOPED_GATED if frame.pace in {Pace.GATED, Pace.LOOPED_GATED} else Pace.LOOPED
+    return Pace.ITEMS if _is_of_items(node, iterable) else Pace.LOOPED
 
 
 def _is_of_items(node: ast.AST, iterable: Value) -> bool:

@@ -15,7 +15,7 @@ from jaxlint.interp.narrowing import narrow
 from jaxlint.interp.scopes import assign_name
 from jaxlint.interp.states import RawSite, State
 from jaxlint.interp.syntax import For, Loop, bind, walk
-from jaxlint.interp.values import PYTHON, UNKNOWN, Mapping, Moved, Token, Tuple, Value, replace
+from jaxlint.interp.values import PYTHON, UNKNOWN, Mapping, Moved, Object, Token, Tuple, Value, replace
 from jaxlint.interp.widening import widen, without_constant
 from jaxlint.kinds import ARRAY, Kind
 from jaxlint.sites import Operation
@@ -81,12 +81,17 @@ def _suggest(head: State, found: State) -> None:
 
 
 def _is_plain(value: Value, depth: int = 3) -> bool:
-    """True of arrays and scalars whose places are known, and of tuples of them."""
+    """True of arrays and scalars whose places are known, of tuples of them, and of what compiled code returned: all of
+    its leaves are arrays of the device."""
     if value.is_nothing or (value.unknown and not value.kind):
         return False
-    return all(
-        isinstance(o, Tuple) and depth > 0 and all(_is_plain(v, depth - 1) for v in o.items) for o in value.objects
-    )
+    return all(_is_plain_object(o, depth) for o in value.objects)
+
+
+def _is_plain_object(obj: Object, depth: int) -> bool:
+    if isinstance(obj, Moved):
+        return obj.numbers and not obj.guess
+    return isinstance(obj, Tuple) and depth > 0 and all(_is_plain(v, depth - 1) for v in obj.items)
 
 
 def _add_first_turn(

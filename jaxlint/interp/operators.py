@@ -7,7 +7,7 @@ from collections.abc import Callable
 from jaxlint.interp import devices, effects, uses
 from jaxlint.interp.engine import Argument, Frame, expression
 from jaxlint.interp.gates import gate_of, gate_of_all
-from jaxlint.interp.heap import ANY, base_of, element_of, field_names, is_container
+from jaxlint.interp.heap import ANY, Heap, base_of, element_of, field_names, is_container, known_items, read
 from jaxlint.interp.heat import Gate, Pace
 from jaxlint.interp.joining import join
 from jaxlint.interp.library import fresh_array
@@ -25,6 +25,7 @@ from jaxlint.interp.values import (
     Mapping,
     Method,
     Null,
+    Object,
     Partial,
     Sequence,
     Stream,
@@ -38,6 +39,8 @@ from jaxlint.interp.values import (
 from jaxlint.kinds import ARRAY, Kind
 from jaxlint.sites import Confidence, Operation
 
+MAX_ITEMS = 16
+"""So many items of a sum of tuples or lists are told apart."""
 _PRECEDENCE = (Kind.TRACER, Kind.DEVICE, Kind.NUMPY, Kind.PYTHON)
 
 
@@ -206,13 +209,24 @@ def _fold(name: str, a: object, b: object) -> Value | None:
 def _concatenated(frame: Frame, node: ast.AST, left: Value, right: Value) -> Value | None:
     a, b = next(iter(left.objects)), next(iter(right.objects))
     if isinstance(a, Tuple) and isinstance(b, Tuple) and len(left.objects) == len(right.objects) == 1:
-        return of(Tuple(a.items + b.items)) if len(a.items) + len(b.items) <= 16 else None
+        return of(Tuple(a.items + b.items)) if len(a.items) + len(b.items) <= MAX_ITEMS else None
     if is_container(left) and is_container(right):
         heap = frame.engine.heap
         seq = Sequence(frame.place(node), frame.scope.number)
-        heap.write(seq, ANY, join(element_of(heap, left), element_of(heap, right)))
+        if len(left.objects) == len(right.objects) == 1 and (items := _items(heap, a)) and (more := _items(heap, b)):
+            for n, item in enumerate(items + more):
+                heap.write(seq, str(n), item)
+        else:
+            heap.write(seq, ANY, join(element_of(heap, left), element_of(heap, right)))
         return of(seq)
     return None
+
+
+def _items(heap: Heap, obj: Object) -> list[Value]:
+    """The items of a list, where each of them is known; else none."""
+    if not isinstance(base_of(obj), Sequence):
+        return []
+    return [value for name in known_items(heap, obj)[:MAX_ITEMS] if (value := read(heap, obj, name)) is not None]
 
 
 @expression(ast.UnaryOp)

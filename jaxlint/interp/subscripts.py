@@ -5,7 +5,7 @@ import ast
 from jaxlint.interp import effects, uses
 from jaxlint.interp.engine import Argument, Frame
 from jaxlint.interp.guessing import doubted, guess, uncertain
-from jaxlint.interp.heap import ANY, base_of, element_of, read, values_of
+from jaxlint.interp.heap import ANY, base_of, element_of, known_items, read, values_of
 from jaxlint.interp.joining import join
 from jaxlint.interp.library import fresh_array
 from jaxlint.interp.values import (
@@ -72,6 +72,8 @@ def _item(frame: Frame, node: ast.AST, obj: Object, index: Value, at: ast.AST | 
         number = index.const[0] if index.const and isinstance(index.const[0], int) else None
         if isinstance(below, Tuple) and number is not None:
             return below.items[number] if -len(below.items) <= number < len(below.items) else NOTHING
+        if isinstance(below, Sequence) and number is not None and number < 0:
+            number += len(known_items(heap, obj))
         if isinstance(below, Sequence) and number is not None and number >= 0:
             exact = read(heap, obj, str(number))
             rest = read(heap, obj, ANY)

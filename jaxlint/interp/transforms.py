@@ -66,6 +66,8 @@ def make_transformed(call: Call, transform: str, *names: str) -> Value:
     function = call.find(0, "fun", "f", "fn", "func", "model", "target")
     options = tuple((n, v) for n in names if n not in _GIVEN and (v := _option(call, n)) is not None)
     options += tuple((n, True) for n in names if n in _GIVEN and _is_given(call, n))
+    if any(a.star == "**" for a in call.arguments):
+        options += ((_OPEN, True),)
     if function is None:
         keywords = tuple((a.keyword, a.value) for a in call.arguments if a.keyword is not None)
         return of(Partial(of(Library(call.name)), (), keywords))
@@ -78,6 +80,8 @@ def make_transformed(call: Call, transform: str, *names: str) -> Value:
     return of(made)
 
 
+_OPEN = "**"
+"""The option of a transform that is given more than is known: what is no array may be static."""
 _GIVEN = {"in_shardings", "out_shardings"}
 """Options of which only matters that they are given."""
 
@@ -307,6 +311,7 @@ def _call_jit(call: Call) -> Value:
             (a.keyword is None and n in static)
             or (by_name is not None and by_name in static_names)
             or is_static(a.value)
+            or (obj.option(_OPEN) and a.value.known(Kind.PYTHON))
         ):
             traced.append(a)
         elif obj.option("filter"):

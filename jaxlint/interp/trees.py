@@ -8,7 +8,7 @@ from jaxlint.interp.displays import copied
 from jaxlint.interp.engine import Argument, Call, handler
 from jaxlint.interp.heap import base_of, field_names, leaves
 from jaxlint.interp.heat import Pace
-from jaxlint.interp.iteration import FEW, of_items
+from jaxlint.interp.iteration import FEW
 from jaxlint.interp.joining import join, join_all
 from jaxlint.interp.values import (
     NOTHING,
@@ -38,7 +38,7 @@ def _tree_map(call: Call) -> Value:
     function, tree = call.given(0, "f"), call.given(1, "tree")
     rest = [a.value for a in call.arguments[2:] if a.keyword is None and not a.star]
     own = any(isinstance(o, Function | Method | Partial) for o in function.objects)
-    pace = of_items(call.frame) if own and not _few_leaves(tree) else Pace.ONCE
+    pace = Pace.ITEMS if own and not _few_leaves(tree) else Pace.ONCE
     if call.name.endswith("with_path"):
         return _mapped(call, lambda v: _apply(call, function, [PYTHON, v], pace), tree)
     rests = [_matched(call, tree, r) for r in rest]

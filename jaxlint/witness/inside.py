@@ -12,12 +12,12 @@ from contextlib import ExitStack
 from types import ModuleType
 
 from . import device, tracing, virtual
+from .awaited import after_import
 from .backends import AUTO, NAMES, SENTINEL
 from .levels import Levels, Refused, refusal_in
 from .passages import Passages
 from .plugin import Table
 from .recording import Recording
-from .start import after_import
 
 # Where this package and what lies above it are: none of their lines is the program's.
 ABOVE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep

@@ -22,7 +22,7 @@ from .entries import Entry, Running, is_deferred, is_lazy, is_left, position, ru
 from .guard import Guard, Refusal, Tried
 from .leaks import Leaks
 from .plan import FORMATTED, LEAKED, Mark, Plan
-from .records import Crossing, Recorder, Seen
+from .records import UNSEEN, Crossing, Recorder, Seen
 from .trial import Held, Trial
 from .unseen import passed_over, release
 
@@ -333,6 +333,8 @@ class Marks:
         self._settle_leaks()
         if self.guard is not None:
             self.guard.capture.tidy()
+        elif "jax" in sys.modules:
+            self.recorder.tell(distrust=UNSEEN)
         self.recorder.tell_all()
 
     def _enter(self, number: int, frame: FrameType) -> Entry:

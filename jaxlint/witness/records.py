@@ -14,6 +14,8 @@ from dataclasses import asdict, dataclass, field
 
 # A mark that runs is told of at least this often.
 TELL_SECONDS = 1.0
+UNSEEN = "jax was loaded in a way that is not seen"
+"""Why nothing that a process did is evidence, though its guard could be relied on."""
 _open, _write, _close = os.open, os.write, os.close
 _change_mode = getattr(os, "fchmod", lambda descriptor, mode: None)
 

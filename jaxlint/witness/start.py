@@ -6,17 +6,16 @@ configure: jax is awaited, never fetched.
 
 import ast
 import hashlib
-import importlib.abc
 import importlib.machinery
 import importlib.util
 import os
 import sys
 import warnings
-from collections.abc import Callable, Sequence
 from types import CodeType, ModuleType
 from typing import Any
 
 from . import script
+from .awaited import after_import
 from .backends import Backends
 from .cells import Cells
 from .ends import Ends
@@ -150,68 +149,6 @@ class Witness:
         return code
 
 
-def after_import(name: str, call: Callable[[ModuleType], None]) -> None:
-    """Calls with the module when it has been imported, now if it is already."""
-    module = sys.modules.get(name)
-    if module is not None:
-        call(module)
-        return
-    sys.meta_path.insert(0, _After(name, call))
-
-
-class _After(importlib.abc.MetaPathFinder):
-    """Finds nothing itself: it lets the other finders find one module and adds a step to its loader."""
-
-    def __init__(self, name: str, call: Callable[[ModuleType], None]) -> None:
-        self.name, self.call = name, call
-
-    def find_spec(
-        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> importlib.machinery.ModuleSpec | None:
-        if fullname != self.name or self not in sys.meta_path:
-            return None
-        sys.meta_path.remove(self)
-        spec = importlib.util.find_spec(fullname)
-        if spec is None or not hasattr(spec.loader, "exec_module"):
-            return spec
-        loader: Any = spec.loader
-        if isinstance(loader, type):
-            # A frozen module's loader is one class for all: it gets a stand-in.
-            spec.loader = loader = _Loader(loader)
-        execute = loader.exec_module
-
-        def exec_module(module: ModuleType) -> None:
-            loader.__dict__.pop("exec_module", None)
-            execute(module)
-            self.call(module)
-
-        # Tracebacks leave out the frames of the import system: this one is one of them.
-        file = importlib.machinery.SourceFileLoader.exec_module.__code__.co_filename
-        exec_module.__code__ = exec_module.__code__.replace(co_filename=file)
-        try:
-            loader.exec_module = exec_module
-        except AttributeError:
-            return spec
-        return spec
-
-
-class _Loader(importlib.abc.Loader):
-    """Loads as another loader does."""
-
-    def __init__(self, original: Any) -> None:
-        self.original = original
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.original, name)
-
-    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType | None:
-        module: ModuleType | None = self.original.create_module(spec)
-        return module
-
-    def exec_module(self, module: ModuleType) -> None:
-        self.original.exec_module(module)
-
-
 def _replace_get_code(witness: Witness) -> None:
     """Every module that the standard machinery loads from source, `python -m` among them."""
     loader: Any = importlib.machinery.SourceFileLoader
@@ -241,7 +178,9 @@ def _shadow_compile(module: ModuleType, witness: Witness) -> None:
     def compile_marked(source: Any, filename: Any, mode: str, *rest: Any, **more: Any) -> Any:
         name = os.fspath(filename) if isinstance(filename, (str, os.PathLike)) else ""
         optimize = more.get("optimize", -1)
-        code = witness.code_of(source, str(name), optimize) if mode == "exec" and name else None
+        # Who asks for a tree changes it, and compiles what comes of that.
+        is_run = mode == "exec" and not (rest[0] if rest else more.get("flags", 0)) & ast.PyCF_ONLY_AST
+        code = witness.code_of(source, str(name), optimize) if is_run and name else None
         return compile(source, filename, mode, *rest, **more) if code is None else code
 
     vars(module)["compile"] = compile_marked

@@ -13,7 +13,7 @@ from .passages import Passages, no_short_cut
 from .plan import Plan, Traced
 from .plugin import Table
 from .recording import Recording
-from .records import Recorder
+from .records import UNSEEN, Recorder
 from .slots import Slots, watch_loading
 
 ARGUMENTS = 8
@@ -79,6 +79,8 @@ class Tracing:
             self.recorder.tell(process=distributed.global_state.process_id)
         self.look_for_files()
         self.recorder.tell(loaded=sorted(self.loaded))
+        if not self.backends.name and "jax" in sys.modules:
+            self.recorder.tell(distrust=UNSEEN)
         self.recording.flush()
 
     def look_for_files(self) -> None:
