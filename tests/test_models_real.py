@@ -1,5 +1,5 @@
-"""The models against the libraries: what the public functions of NumPy and jax.numpy really return, by what a check says
-of each result. Of each call that succeeds three lines are checked: a compiled call uploads what is a NumPy array,
+"""The models against the libraries: what public functions of NumPy and jax.numpy really return, by what a check says of
+each result. Of each call that succeeds three lines are checked: a compiled call uploads what is a NumPy array,
 printing fetches what is or holds a device array, asking for the truth fetches what is a device array itself.
 """
 
@@ -10,9 +10,9 @@ from contextlib import redirect_stdout, suppress
 from types import ModuleType
 
 import pytest
-from snippets import check, reported
 
 from jaxlint.sites import Confidence
+from snippets import check, reported
 
 jax = pytest.importorskip("jax")
 np = pytest.importorskip("numpy")
@@ -53,7 +53,7 @@ jm = jnp.asarray(m)
 """
 
 
-def functions(module: ModuleType) -> Iterator[str]:
+def functions(module: object) -> Iterator[str]:
     for name in dir(module):
         value = getattr(module, name, None)
         if name.startswith("_") or any(part in name for part in EFFECTS) or isinstance(value, type | ModuleType):

@@ -75,8 +75,6 @@ def call(frame: Frame, node: ast.AST, callee: Value, arguments: Arguments) -> Va
         out = join(out, Value(Kind.NUMPY, unknown=True))
     if callee.unknown and not callee.kind:
         out = join(out, _asked_for(arguments))
-    if callee.kind & Kind.PYTHON and out.is_nothing and not callee.objects:
-        out = UNKNOWN  # a method of a number or of some other object of the host
     return doubted(out, frame.origin(node, "one of many functions")) if len(callee.objects) > MANY_CALLEES else out
 
 
