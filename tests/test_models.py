@@ -22,12 +22,12 @@ NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*(\.\*)?")
 VERSION = re.compile(r"\d+(\.\d+)*")
 OPERATIONS = {operation.value for operation in Operation}
 UPLOADS = {"eager-call", "upload", "explicit-upload", "compiled-call"}
-PLACES = {"none", "python", "numpy", "device", "host", "unknown", "promote", "elementwise"}
-OF_ARGUMENT = {"arg", "device", "numpy", "python", "dispatch", "element", "leaf", "reduced"}
+PLACES = {"none", "python", "numpy", "device", "host", "unknown", "promote", "elementwise", "scalar"}
+OF_ARGUMENT = {"arg", "device", "numpy", "python", "dispatch", "element", "leaf", "reduced", "kept", "drawn"}
 
 FLAGS = {"boolean", "creates", "deep", "reads_containers"}
 ARGUMENTS = {"reads", "uploads", "concrete", "fetches", "value_shape"}
-FUNCTION_KEYS = {"names", "returns", "operation", "upload_operation", "unless", "only_arity", "handler"}
+FUNCTION_KEYS = {"names", "returns", "operation", "upload_operation", "unless", "only_arity", "handler", "when"}
 FUNCTION_KEYS |= {"since", "until"} | FLAGS | ARGUMENTS
 ATTRIBUTE_KEYS = {"names", "returns", "reads", "operation", "since", "until"}
 
@@ -99,6 +99,8 @@ def check_entry(entry: Entry, keys: set[str]) -> None:
     assert isinstance(returns, str) or "handler" in entry
     if isinstance(returns, str):
         assert returned(returns.split()) == [], f"left over: {returns}"
+    for word in dict(entry.get("when", {})).values():  # type: ignore[call-overload]
+        assert returned(str(word).split()) == [], f"left over: {word}"
     for key in ARGUMENTS & entry.keys():
         check_arguments(key, entry[key])
     for key in FLAGS & entry.keys():

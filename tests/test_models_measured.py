@@ -186,6 +186,10 @@ class Reader:
             if head in {"element", "leaf"}:
                 return (argument.parts[0] if argument.parts else argument), rest[1:]
             return moved(argument, head), rest[1:]
+        if head == "kept":
+            return (NUMPY if argument_of(rest[0], arguments).place == "numpy" else DEVICE), rest[1:]
+        if head in {"scalar", "drawn"}:
+            return PYTHON, rest[head == "drawn" :]
         if head in {"promote", "elementwise"}:
             places = [leaf.place for _, value in arguments for leaf in leaves(value)]
             device = head == "promote" and "device" in places

@@ -5,7 +5,7 @@ import functools
 
 from jaxlint.interp import devices, effects, uses
 from jaxlint.interp.engine import Argument, Arguments, Call, Frame
-from jaxlint.interp.heap import base_of, element_of, leaves, moved, values_of
+from jaxlint.interp.heap import base_of, element_of, is_container, leaves, moved, values_of
 from jaxlint.interp.models import FunctionModel, Positions
 from jaxlint.interp.values import (
     NONE,
@@ -22,6 +22,7 @@ from jaxlint.interp.values import (
     Tuple,
     Value,
     array,
+    constant,
     of,
     replace,
 )
@@ -44,7 +45,7 @@ def call_library(frame: Frame, node: ast.AST, name: str, arguments: Arguments, r
         handling = frame.engine.handlers.get(model.handler)
         return UNKNOWN if handling is None else uses.passed_on(call, model.operation, handling(call))
     apply_effects(call, model)
-    return uses.passed_on(call, model.operation, returned(call, model.returns, boolean=model.boolean))
+    return uses.passed_on(call, model.operation, returned(call, _word_of(call, model), boolean=model.boolean))
 
 
 def chosen(call: Call, positions: Positions, everything: bool) -> list[Argument]:
@@ -84,6 +85,19 @@ def _given(call: Call, names: Positions) -> bool:
     )
 
 
+def _word_of(call: Call, model: FunctionModel) -> str:
+    """What the call returns: options that are given change it, those excepted that say what holds without them."""
+    for option, word in model.when:
+        negated, (name, _, text) = option.startswith("not "), option.removeprefix("not ").partition("=")
+        value = call.argument(int(name)) if name.isdigit() else call.argument(1_000, name)
+        if value is None:
+            continue
+        if value.const == (text,) if text else (value.const in _OFF) is negated:
+            return word
+    return model.returns
+
+
+_OFF = {constant(None).const, constant(False).const}
 _LISTS_ONLY = {Operation.NUMPY_CONVERSION, Operation.NUMPY_FUNCTION}
 
 
@@ -207,7 +221,7 @@ Word = tuple[str, tuple[object, ...]]
 """A parsed `returns` word: its head and its operands, words among them."""
 
 _ONE_WORD = {"iter", "list", "dict", "callable"}
-_ONE_OPERAND = {"arg", "dispatch", "element", "object", "reduced"}
+_ONE_OPERAND = {"arg", "dispatch", "drawn", "element", "kept", "object", "reduced"}
 _MAYBE_OPERAND = {"device", "numpy", "python"}
 
 
@@ -266,6 +280,14 @@ def _returned(call: Call, word: Word, boolean: bool) -> Value:
         case "device":
             made = replace(fresh(call, result_kind(call)), placement=_placement(call))
             return replace(made, boolean=True) if boolean else made
+        case "kept":
+            value = _argument(call, operand)
+            return Value(value.kind, origin=value.origin) if value.known(Kind.NUMPY) else fresh(call, result_kind(call))
+        case "scalar":
+            value = call.argument(0) or PYTHON
+            return Value(Kind.NUMPY) if is_container(value) else moved(value, Kind.NUMPY)
+        case "drawn":
+            return _drawn(call, int(operand))
         case "numpy" | "python" | "host" if operand:
             return moved(_argument(call, operand), _HOST_KINDS[head])
         case "numpy" | "python" | "host":
@@ -324,6 +346,8 @@ def _combined(call: Call, boolean: bool, *, arrays: bool) -> Value:
     kind = Kind(0)
     unknown = sure = False
     for a in call.arguments:
+        if not arrays and is_container(a.value):
+            kind |= Kind.NUMPY
         for leaf in leaves(call.engine.heap, a.value, 3):
             kind |= leaf.kind
             unknown |= leaf.unknown
@@ -336,6 +360,17 @@ def _combined(call: Call, boolean: bool, *, arrays: bool) -> Value:
     if arrays and unknown:
         return UNKNOWN
     return Value(Kind.PYTHON if kind else Kind.NUMPY, unknown=unknown)
+
+
+def _drawn(call: Call, size: int) -> Value:
+    """A random draw: without a size, and of parameters that are plain numbers, one number of Python."""
+    wanted = [a for a in (call.find(size, "size"), call.find(1_000, "out")) if a is not None]
+    if any(not a.value.none_only for a in wanted):
+        return Value(Kind.NUMPY)
+    kinds = [a.value for a in call.arguments if a not in wanted]
+    if any(v.kind & ~Kind.PYTHON or is_container(v) for v in kinds):
+        return Value(Kind.NUMPY)
+    return Value(Kind.PYTHON if all(v.known(Kind.PYTHON) for v in kinds) else HOST)
 
 
 def _argument(call: Call, position: str) -> Value:

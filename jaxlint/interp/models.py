@@ -36,12 +36,13 @@ class FunctionModel:
     value_shape: Positions = ()
     boolean: bool = False
     handler: str | None = None
+    when: tuple[tuple[str, str], ...] = ()
 
 
 _KEYS = {
     "names", "returns", "reads", "operation", "deep", "reads_containers", "unless", "only_with", "only_arity",
     "dict_values", "uploads", "upload_operation", "creates", "concrete", "fetches", "value_shape", "boolean", "handler",
-    "since", "until",
+    "since", "until", "when",
 }  # fmt: skip
 
 
@@ -53,7 +54,7 @@ _NAME = re.compile(r"\w+(?:\.\w+)*(?:\.\*)?")
 
 _WORDS = {
     "none", "python", "numpy", "device", "host", "unknown", "arg", "dispatch", "element", "list", "tuple", "dict",
-    "iter", "object", "wrap", "callable", "promote", "elementwise", "reduced",
+    "iter", "object", "wrap", "callable", "promote", "elementwise", "reduced", "kept", "scalar", "drawn",
 }  # fmt: skip
 """How a `returns` word begins."""
 
@@ -272,7 +273,7 @@ def _line_of(where: str, word: str, *, is_key: bool = False) -> str:
 
 def _function(block: dict[str, object], where: str) -> FunctionModel:
     reads, uploads, arity = block.get("reads"), block.get("uploads"), block.get("only_arity")
-    handler = block.get("handler")
+    handler, when = block.get("handler"), _table(block.get("when", {}), where)
     return FunctionModel(
         returns=_returns(block, where),
         reads=_positions(reads),
@@ -293,6 +294,7 @@ def _function(block: dict[str, object], where: str) -> FunctionModel:
         value_shape=_positions(block.get("value_shape")),
         boolean=bool(block.get("boolean", False)),
         handler=None if handler is None else str(handler),
+        when=tuple((option, _returns({"returns": word}, where)) for option, word in when.items()),
     )
 
 

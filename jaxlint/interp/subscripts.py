@@ -152,7 +152,9 @@ def effects_of_index(
     frame: Frame, node: ast.AST, index: Value, at: ast.AST | None, base: Value, is_slice: bool
 ) -> None:
     """What indexing an array does with its index: masks, slices by device scalars, uploads of NumPy indices."""
-    parts = list(frame.engine.unpack_star(index) or (index,))
+    heap = frame.engine.heap
+    items = [element_of(heap, of(o)) for o in index.objects if isinstance(o, Stream)]
+    parts = items or list(frame.engine.unpack_star(index) or (index,))
     if base.kind & Kind.DEVICE:
         uses.uploaded(frame, node, parts)
     for part in parts:
