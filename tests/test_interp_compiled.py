@@ -49,6 +49,30 @@ COMPILED = {
         name = "static_argnums" if jax.device_count() == 1 else "static_broadcasted_argnums"
         jax.jit(pick, **{name: 1})(step(1.0), 0)
     """,
+    "a filtered transform leaves alone what is no array": """
+        import equinox as eqx
+        class Model(eqx.Module):
+            weights: jax.Array
+            shape: tuple[int, ...]
+            def __init__(self, key):
+                self.weights = jax.random.normal(key, (3,))
+                self.shape = (3, 4)
+        @eqx.filter_jit
+        def update(model):
+            return model
+        many = eqx.filter_vmap(Model)(jax.random.split(jax.random.key(0), 5))
+        jnp.zeros(many.shape)
+        jnp.zeros(update(many).shape)
+        print(many.weights)  # d2h
+        print(update(many).weights)  # d2h
+        @eqx.filter_vmap
+        def pick(x, n, k):
+            if n > 2:
+                return x[:k]
+            if x > 1:  # tracer
+                return x
+        pick(step(jnp.ones(3)), 2, 3)
+    """,
     "a call at once": """
         print(jax.jit(lambda x: x + 1)(1.0))  # d2h
         print(jax.jit(jnp.sin)(1.0))  # d2h

@@ -128,6 +128,12 @@ def _vmap(call: Call) -> Value:
     return make_transformed(call, "vmap", "in_axes")
 
 
+@handler("filter_vmap")
+def _filter_vmap(call: Call) -> Value:
+    """equinox.filter_vmap: arrays are mapped, everything else in the arguments stays what it is."""
+    return _with_option(make_transformed(call, "vmap", "in_axes"), "filter")
+
+
 @handler("wrap")
 def _wrap(call: Call) -> Value:
     """A transform that changes nothing about where values live: the function itself."""
@@ -336,7 +342,7 @@ def _call_jit(call: Call) -> Value:
         _captured(call, obj)
     forget_refinements(frame)
     kind = Kind.TRACER if frame.staged or outer else Kind.DEVICE
-    return as_result(frame, node, result, kind, _what(call, obj))
+    return as_result(frame, node, result, kind, _what(call, obj), everything=not obj.option("filter"))
 
 
 def _captured(call: Call, obj: Transformed) -> None:
@@ -389,12 +395,15 @@ def _what(call: Call, obj: Transformed) -> str:
     return "a compiled function returns device arrays"
 
 
-def as_result(frame: Frame, node: ast.AST, result: Value, kind: Kind, message: str) -> Value:
-    """What a traced body returned, as its caller gets it: all leaves arrays in `kind`."""
+def as_result(
+    frame: Frame, node: ast.AST, result: Value, kind: Kind, message: str, *, everything: bool = True
+) -> Value:
+    """What a traced body returned, as its caller gets it: all leaves arrays in `kind`, or (not `everything`) those that
+    are arrays already."""
     origin = frame.origin(node, message)
     if result.is_nothing or (result.unknown and not result.objects and not result.kind):
         return identify(frame, node, Value(kind, origin=origin))
-    out = moved(replace(result, const=()), kind, everything=True)
+    out = moved(replace(result, const=()) if everything else result, kind, everything=everything)
     if result.unknown:
         out = replace(out, kind=out.kind | kind, unknown=False)
     return identify(frame, node, with_origin(out, origin))
@@ -418,12 +427,16 @@ def _call_vmap(call: Call) -> Value:
     for n, a in enumerate(call.arguments):
         axis = axes[n] if isinstance(axes, tuple) and n < len(axes) else 0
         mapped = not (isinstance(axes, tuple) and n < len(axes) and _is_none_axis(call, n)) and axis is not False
-        arguments.append(replace(a, value=to_tracers(a.value)) if mapped and not is_static(a.value) else a)
+        if obj.option("filter"):
+            arguments.append(replace(a, value=moved(a.value, Kind.TRACER)) if mapped else a)
+        else:
+            arguments.append(replace(a, value=to_tracers(a.value)) if mapped and not is_static(a.value) else a)
     eager_uploads(call, [a for a, b in zip(call.arguments, arguments, strict=True) if a is not b])
     concrete, frame.concrete = frame.concrete, False
     result = trace(frame, call.node, obj.function, arguments, frame.mode if frame.mode is not Mode.OPEN else Mode.EAGER)
     frame.concrete = concrete
-    return as_result(frame, call.node, result, outer_kind(call), "a vmapped function returns device arrays")
+    message = "a vmapped function returns device arrays"
+    return as_result(frame, call.node, result, outer_kind(call), message, everything=not obj.option("filter"))
 
 
 def _is_none_axis(call: Call, n: int) -> bool:
