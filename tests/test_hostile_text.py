@@ -9,7 +9,8 @@ from collections.abc import Callable
 
 import pytest
 
-from jaxlint.interp.engine import Engine, Frame
+from jaxlint.interp.engine import Engine
+from jaxlint.interp.frames import Frame
 from jaxlint.interp.values import Value
 from jaxlint.source.positions import Place, Places
 from mutants import KINDS, Laws, Mutants, programs

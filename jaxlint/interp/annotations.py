@@ -3,7 +3,8 @@
 import ast
 import warnings
 
-from jaxlint.interp.engine import ClassRecord, Frame
+from jaxlint.interp.engine import ClassRecord
+from jaxlint.interp.frames import Frame
 from jaxlint.interp.heap import ANY, INSTANCES, KEYS
 from jaxlint.interp.joining import join
 from jaxlint.interp.program import FunctionInfo, Module, Parameter

@@ -5,8 +5,9 @@ import ast
 from jaxlint.interp import effects, guards, uses
 from jaxlint.interp.classes import find_in_class
 from jaxlint.interp.displays import store_item
-from jaxlint.interp.engine import Argument, Engine, Frame
+from jaxlint.interp.engine import Engine
 from jaxlint.interp.expressions import evaluate_index
+from jaxlint.interp.frames import Argument, Frame
 from jaxlint.interp.heap import ANY, base_of, element_of, known_items, leaves, read
 from jaxlint.interp.joining import join, join_all
 from jaxlint.interp.scopes import assign_name, owner

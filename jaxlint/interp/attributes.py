@@ -4,7 +4,8 @@ import ast
 
 from jaxlint.interp import effects, guards
 from jaxlint.interp.classes import class_attribute, find_in_class, mro
-from jaxlint.interp.engine import Argument, Call, Engine, Frame
+from jaxlint.interp.engine import Engine
+from jaxlint.interp.frames import Argument, Call, Frame
 from jaxlint.interp.guessing import guess
 from jaxlint.interp.heap import base_of, read
 from jaxlint.interp.joining import join

@@ -2,7 +2,7 @@
 
 import ast
 
-from jaxlint.interp.engine import Arguments, Frame
+from jaxlint.interp.frames import Arguments, Frame
 from jaxlint.interp.guessing import guess
 from jaxlint.interp.heap import ANY, KEYS, base_of, element_of, field_names, read, values_of
 from jaxlint.interp.joining import join

@@ -8,15 +8,8 @@ from jaxlint.interp.binding import bind, takes
 from jaxlint.interp.budget import GaveUp
 from jaxlint.interp.classes import instantiate
 from jaxlint.interp.contexts import context_of
-from jaxlint.interp.engine import (
-    MAX_DEPTH,
-    Argument,
-    Arguments,
-    Call,
-    Engine,
-    Frame,
-    Mode,
-)
+from jaxlint.interp.engine import MAX_DEPTH, Engine
+from jaxlint.interp.frames import Argument, Arguments, Call, Frame, Mode
 from jaxlint.interp.gates import gated
 from jaxlint.interp.guessing import doubted, guessed
 from jaxlint.interp.heap import PARAMETERS, RESULT

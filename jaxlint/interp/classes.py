@@ -3,7 +3,8 @@
 import ast
 
 from jaxlint.interp.annotations import field_meaning
-from jaxlint.interp.engine import Argument, Arguments, ClassRecord, Engine, Frame, Mode
+from jaxlint.interp.engine import ClassRecord, Engine
+from jaxlint.interp.frames import Argument, Arguments, Frame, Mode
 from jaxlint.interp.heap import INSTANCES, base_of, element_of
 from jaxlint.interp.heat import Pace
 from jaxlint.interp.joining import join

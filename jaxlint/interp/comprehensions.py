@@ -5,7 +5,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from jaxlint.interp.assignment import assign
-from jaxlint.interp.engine import Frame, expression
+from jaxlint.interp.engine import expression
+from jaxlint.interp.frames import Frame
 from jaxlint.interp.gates import gate_of
 from jaxlint.interp.generators import note_suspension
 from jaxlint.interp.heap import ANY, KEYS

@@ -2,7 +2,8 @@
 
 from jaxlint.interp import guards
 from jaxlint.interp.containers import receiver_objects
-from jaxlint.interp.engine import Argument, Call, handler
+from jaxlint.interp.engine import handler
+from jaxlint.interp.frames import Argument, Call
 from jaxlint.interp.joining import join_all
 from jaxlint.interp.standard import looped, nth_element
 from jaxlint.interp.values import NONE, UNKNOWN, LibraryObject, Stream, Tuple, Value, of

@@ -8,7 +8,8 @@ from jaxlint.interp.calls import call_with
 from jaxlint.interp.classes import find_in_class, mro
 from jaxlint.interp.definitions import assigned_attributes, auxiliary_names, child_names
 from jaxlint.interp.displays import add_item, add_mapping, copied, merge_mapping, store_item
-from jaxlint.interp.engine import Call, Engine, handler
+from jaxlint.interp.engine import Engine, handler
+from jaxlint.interp.frames import Call
 from jaxlint.interp.heap import ANY, KEYS, base_of, element_of, field_names, read, values_of
 from jaxlint.interp.joining import join
 from jaxlint.interp.standard import compare_items, new_list, nth_element

@@ -1,6 +1,7 @@
 """Contexts: which activation stands for a call with these arguments."""
 
-from jaxlint.interp.engine import MAX_CONSTANT_CONTEXTS, MAX_CONTEXTS, MAX_MADE, MAX_TRACED_CONTEXTS, Engine, Mode
+from jaxlint.interp.engine import MAX_CONSTANT_CONTEXTS, MAX_CONTEXTS, MAX_MADE, MAX_TRACED_CONTEXTS, Engine
+from jaxlint.interp.frames import Mode
 from jaxlint.interp.heap import PARAMETERS
 from jaxlint.interp.joining import join
 from jaxlint.interp.program import FunctionInfo

@@ -3,12 +3,14 @@
 from collections.abc import Sequence
 
 from jaxlint.interp import effects
-from jaxlint.interp.engine import Argument, Call, Frame, handler
+from jaxlint.interp.engine import handler
+from jaxlint.interp.frames import Argument, Call, Frame
 from jaxlint.interp.heap import element_of, moved
 from jaxlint.interp.heat import Pace
 from jaxlint.interp.joining import join
 from jaxlint.interp.library import fresh
-from jaxlint.interp.transforms import as_result, make_transformed, outer_kind, to_tracers, trace, transformed_of
+from jaxlint.interp.traces import as_result, outer_kind, to_tracers, trace, transformed_of
+from jaxlint.interp.transforms import make_transformed
 from jaxlint.interp.uploads import any_tracer, eager_uploads
 from jaxlint.interp.values import NOTHING, PYTHON, UNKNOWN, Tuple, Value, of, replace
 from jaxlint.kinds import Kind

@@ -1,7 +1,8 @@
 """Decorators and descriptors: what they make of the functions that they are put above."""
 
 from jaxlint.interp import guards
-from jaxlint.interp.engine import Call, Frame, handler
+from jaxlint.interp.engine import handler
+from jaxlint.interp.frames import Call, Frame
 from jaxlint.interp.heap import element_of
 from jaxlint.interp.values import (
     UNKNOWN,

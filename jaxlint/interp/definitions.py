@@ -3,7 +3,8 @@
 import ast
 from collections.abc import Iterator
 
-from jaxlint.interp.engine import Argument, ClassRecord, Frame, expression
+from jaxlint.interp.engine import ClassRecord, expression
+from jaxlint.interp.frames import Argument, Frame
 from jaxlint.interp.heap import DEFINED
 from jaxlint.interp.program import FunctionInfo
 from jaxlint.interp.syntax import Definition, keyword_of, last_name, targets_of, text_in, walk

@@ -4,7 +4,8 @@ import ast
 from collections.abc import Sequence
 
 from jaxlint.interp import effects
-from jaxlint.interp.engine import Argument, Call, Frame, handler
+from jaxlint.interp.engine import handler
+from jaxlint.interp.frames import Argument, Call, Frame
 from jaxlint.interp.heap import leaves
 from jaxlint.interp.values import (
     UNKNOWN,

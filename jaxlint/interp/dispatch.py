@@ -1,6 +1,7 @@
 """functools.singledispatch: a function chosen by the class of its first argument."""
 
-from jaxlint.interp.engine import Call, handler
+from jaxlint.interp.engine import handler
+from jaxlint.interp.frames import Call
 from jaxlint.interp.heap import field_names
 from jaxlint.interp.joining import join
 from jaxlint.interp.narrowing import is_instance, restricted

@@ -5,7 +5,8 @@ import functools
 from collections.abc import Sequence as Seq
 
 from jaxlint.interp import effects
-from jaxlint.interp.engine import Frame, expression
+from jaxlint.interp.engine import expression
+from jaxlint.interp.frames import Frame
 from jaxlint.interp.guessing import doubted
 from jaxlint.interp.heap import ANY, KEYS, base_of, element_of, field_names, read
 from jaxlint.interp.joining import join

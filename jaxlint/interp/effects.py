@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from collections.abc import Sequence as Seq
 
 from jaxlint.interp import uses
-from jaxlint.interp.engine import Frame, Mode
+from jaxlint.interp.frames import Frame, Mode
 from jaxlint.interp.heap import base_of, is_container, is_tree, leaves
 from jaxlint.interp.heat import Pace
 from jaxlint.interp.states import RawSite

@@ -1,33 +1,31 @@
-"""The engine: frames, scopes, activations and the tables through which the parts of the interpreter meet.
+"""The engine: scopes, activations and the tables through which the parts of the interpreter meet.
 
 `expressions`, `flow`, `calls` and the handlers register here and reach each other only through the engine, so that
 imports go one way. The engine knows neither a construct of Python nor a function of a library.
 """
 
 import ast
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from enum import Enum
 from typing import ClassVar, Protocol
 
 from jaxlint.interp.budget import Budget, GaveUp
 from jaxlint.interp.cells import Reads
+from jaxlint.interp.frames import Arguments, Call, Frame, Guard
 from jaxlint.interp.hashing import Shared
 from jaxlint.interp.heap import Heap
-from jaxlint.interp.heat import Gate, Pace
+from jaxlint.interp.heat import Pace
 from jaxlint.interp.joining import join
 from jaxlint.interp.ledger import Ledger
 from jaxlint.interp.models import Models
 from jaxlint.interp.program import FunctionInfo, Module, Project
-from jaxlint.interp.states import Abandoned, Activation, Scope, State
+from jaxlint.interp.states import Abandoned, Activation, Scope
 from jaxlint.interp.syntax import Suite
 from jaxlint.interp.values import (
     UNKNOWN,
     Class,
     Library,
     Object,
-    Origin,
     Place,
     Token,
     Transformed,
@@ -47,155 +45,9 @@ MAX_TRACED_CONTEXTS = 4
 """In traced code only the tracer rules look on; fewer contexts tell them enough."""
 
 
-class Mode(Enum):
-    """How the code of a frame runs. STAGED: under jit and its like, every jnp result is a tracer. OPEN: nobody in the
-    project calls it, so that it may run in either way."""
-
-    EAGER = "eager"
-    STAGED = "staged"
-    OPEN = "open"
-
-
-@dataclass(frozen=True, slots=True)
-class Argument:
-    """An argument of a call. `keyword` is None for positional ones; `star` is "*" or "**" for unpacked ones."""
-
-    value: Value
-    node: ast.AST | None = None
-    keyword: str | None = None
-    star: str = ""
-
-
-Arguments = Sequence[Argument]
-
-
-@dataclass(slots=True, eq=False)
-class Frame:
-    """The running of an activation.
-
-    `ends` is the join of the states in which it returns: what its inner functions see afterwards. `leaving` are the
-    states in which something leaves the try statement that is being run. `trying` counts the try statements with
-    handlers around this place inside the innermost loop, those of callers included. `loops` are the paces at which
-    the loops around this place began, the outermost first. `building`: a module's code runs to make its parameters,
-    once, and its loops are over its parts. `own` are the names that the comprehensions around bind, each with whether
-    functions within them use it. `brief` is the pace around loops that all have few turns,
-    by the number in the source. `among` says that one of several functions is being called.
-    """
-
-    engine: "Engine"
-    activation: Activation
-    scope: Scope
-    module: Module
-    mode: Mode
-    state: State
-    info: FunctionInfo | None = None
-    depth: int = 0
-    pace: Pace = Pace.ONCE
-    receiver: Value | None = None
-    defining_class: Class | None = None
-    guards: tuple["Guard", ...] = ()
-    inherited_guards: int = 0
-    breaks: list[State] = field(default_factory=list)
-    continues: list[State] = field(default_factory=list)
-    leaving: list[State] | None = None
-    ends: State | None = None
-    trying: int = 0
-    brief: Pace | None = None
-    loops: tuple[Pace, ...] = ()
-    handlers: list["Handler"] = field(default_factory=list)
-    caller: "Frame | None" = None
-    trace_start: bool = False
-    traced: bool = False
-    jit_disabled: bool = False
-    tolerant: int = 0
-    rights: dict[int, Value] = field(default_factory=dict)
-    displayed: dict[int, dict[str, Value]] = field(default_factory=dict)
-    answers: dict[int, Gate] = field(default_factory=dict)
-    concrete: bool = False
-    building: bool = False
-    rekeyed: dict[str, Value] = field(default_factory=dict)
-    loop_names: frozenset[str] | set[str] = frozenset()
-    loop_bound: frozenset[str] = frozenset()
-    among: bool = False
-    own: Mapping[str, bool] = field(default_factory=dict)
-
-    @property
-    def staged(self) -> bool:
-        """True where every jnp result is a tracer."""
-        return self.mode is Mode.STAGED
-
-    @property
-    def unrolls(self) -> bool:
-        """True where loops are no work that goes on and on: a trace unrolls them, and a model has its parts made."""
-        return self.mode is Mode.STAGED or self.building
-
-    @property
-    def within_trace(self) -> bool:
-        """True where values may be tracers: what looks like one elsewhere was stored by a trace that is over."""
-        return self.traced or self.mode is Mode.STAGED
-
-    def is_local(self, name: str) -> bool:
-        """True of a name that the running function binds, or a comprehension around this place."""
-        return name in self.own or (self.info is not None and name in self.info.local_names)
-
-    def place(self, node: ast.AST) -> Place:
-        """The name of a node of this frame's module."""
-        return self.module.place(node)
-
-    def origin(self, node: ast.AST, message: str, before: Value | None = None, *, guess: bool = False) -> Origin:
-        """A step of provenance at a node, after that of `before`."""
-        earlier = before.origin if before is not None else None
-        return Origin(self.module.place(node), message, earlier, guess or (earlier is not None and earlier.guess))
-
-    def note_end(self) -> None:
-        """The function may return here: its inner functions find its names as they are now."""
-        if self.info is not None and self.info.captured:
-            if self.ends is None:
-                self.ends = self.state.copy()
-            else:
-                self.ends.merge(self.state)
-
-    def elsewhere(self, scope: Scope, module: Module, names: Mapping[str, Value] | None = None) -> "Frame":
-        """A frame for code in another scope that runs here: under the same guards and handlers, in the same loops."""
-        return replace(
-            self, scope=scope, module=module, state=State(dict(names or {})), info=None, receiver=None,
-            defining_class=None, breaks=[], continues=[], leaving=None, ends=None, handlers=list(self.handlers), own={},
-            rights={}, displayed={}, answers={}, rekeyed={},
-        )  # fmt: skip
-
-    @contextmanager
-    def at_pace(self, inner: Pace) -> Iterator[None]:
-        """Run a block in a loop or behind a gate."""
-        before = self.pace
-        self.pace = before.then(inner)
-        try:
-            yield
-        finally:
-            self.pace = before
-
-
-@dataclass(frozen=True, slots=True)
-class Guard:
-    """A transfer guard that is held: its directions and level, and where it was entered."""
-
-    directions: tuple[str, ...]
-    level: str
-    place: Place
-    made: Place | None = None
-
-
-@dataclass(slots=True, eq=False)
-class Handler:
-    """A broad except clause around the running code, that would swallow a guard's error."""
-
-    node: ast.AST
-    module: Module
-    frame: "Frame"
-
-
 Evaluator = Callable[[Frame, ast.AST], Value]
 Executor = Callable[[Frame, ast.AST], None]
-Handling = Callable[["Call"], Value]
+Handling = Callable[[Call], Value]
 
 
 class Truth(Protocol):
@@ -203,58 +55,6 @@ class Truth(Protocol):
 
     def __call__(self, frame: Frame, node: ast.AST, value: Value, asked: Value | None = None) -> bool | None:
         """The answer where it is known, else None."""
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """A call of a library callable, as a handler sees it."""
-
-    frame: Frame
-    node: ast.AST
-    name: str
-    arguments: Arguments
-    receiver: Value | None = None
-
-    @property
-    def engine(self) -> "Engine":
-        """The engine of the frame."""
-        return self.frame.engine
-
-    def argument(self, position: int, *keywords: str) -> Value | None:
-        """An argument by position (after the receiver) or by one of its keywords; None where it is not given."""
-        found = self.find(position, *keywords)
-        return None if found is None else found.value
-
-    def find(self, position: int, *keywords: str) -> Argument | None:
-        """Like `argument`, with the node."""
-        at = 0
-        for a in self.arguments:
-            if a.keyword is not None:
-                if a.keyword in keywords:
-                    return a
-            elif a.star:
-                if a.star == "*" and at <= position:
-                    return self._from_star(a, position - at)
-            elif at == position:
-                return a
-            else:
-                at += 1
-        return None
-
-    def _from_star(self, a: Argument, offset: int) -> Argument | None:
-        from_star = self.engine.unpack_star(a.value)
-        if from_star is None:
-            return None
-        return Argument(from_star[offset], a.node) if offset < len(from_star) else None
-
-    def given(self, position: int, *keywords: str) -> Value:
-        """Like `argument`, with UNKNOWN where it is not given."""
-        return self.argument(position, *keywords) or UNKNOWN
-
-    @property
-    def positional(self) -> list[Argument]:
-        """The positional arguments, stars included as they are."""
-        return [a for a in self.arguments if a.keyword is None and a.star != "**"]
 
 
 class Engine:

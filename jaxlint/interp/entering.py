@@ -4,13 +4,9 @@ import ast
 
 from jaxlint.interp.annotations import annotated
 from jaxlint.interp.calls import call_function
-from jaxlint.interp.engine import (
-    Argument,
-    Engine,
-    Frame,
-    Mode,
-)
+from jaxlint.interp.engine import Engine
 from jaxlint.interp.fixtures import given_by_pytest
+from jaxlint.interp.frames import Argument, Frame, Mode
 from jaxlint.interp.program import FunctionInfo
 from jaxlint.interp.values import (
     UNKNOWN,

@@ -4,11 +4,12 @@ import ast
 
 from jaxlint.interp import devices, effects, uses
 from jaxlint.interp.calls import identify
-from jaxlint.interp.engine import Argument, Call, Frame, Mode, handler
+from jaxlint.interp.engine import handler
+from jaxlint.interp.frames import Argument, Call, Frame, Mode
 from jaxlint.interp.heap import leaves, moved
 from jaxlint.interp.heat import Pace
 from jaxlint.interp.library import fresh, fresh_array
-from jaxlint.interp.transforms import outer_kind, with_origin
+from jaxlint.interp.traces import outer_kind, with_origin
 from jaxlint.interp.values import (
     NONE,
     NOTHING,

@@ -5,7 +5,8 @@ notes the sites of the operation; further kinds are in `operators`, `displays`, 
 import ast
 
 from jaxlint.interp import effects, uses
-from jaxlint.interp.engine import Argument, Frame, expression
+from jaxlint.interp.engine import expression
+from jaxlint.interp.frames import Argument, Frame
 from jaxlint.interp.gates import gated
 from jaxlint.interp.heap import ANY, KEYS, field_names, read
 from jaxlint.interp.heat import Gate

@@ -7,7 +7,8 @@ import ast
 from collections.abc import Iterator
 
 from jaxlint.interp.classes import lasts
-from jaxlint.interp.engine import Engine, Frame
+from jaxlint.interp.engine import Engine
+from jaxlint.interp.frames import Frame
 from jaxlint.interp.syntax import DEFINITIONS, LOOPS, Definition, Suite, is_none, targets_of, walk
 
 _MAKERS = {"__init__", "__post_init__", "setup"}

@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Callable, Iterator
 
-from jaxlint.interp.engine import Argument, Frame
+from jaxlint.interp.frames import Argument, Frame
 from jaxlint.interp.heap import element_of
 from jaxlint.interp.modules import module_attribute
 from jaxlint.interp.program import FunctionInfo

@@ -7,8 +7,9 @@ from collections.abc import Sequence as Seq
 from jaxlint.interp import effects, guards, uses
 from jaxlint.interp.assignment import assign, refine_item, remove
 from jaxlint.interp.definitions import define_class, define_function
-from jaxlint.interp.engine import Frame, statement
+from jaxlint.interp.engine import statement
 from jaxlint.interp.firsts import made_in_one_turn, made_once
+from jaxlint.interp.frames import Frame
 from jaxlint.interp.gates import gate_of, gated
 from jaxlint.interp.guessing import guess
 from jaxlint.interp.heap import element_of, is_container, leaves

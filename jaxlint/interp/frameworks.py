@@ -1,6 +1,7 @@
 """Frameworks on top of JAX whose objects carry functions and state: flax, optax, equinox, haiku."""
 
-from jaxlint.interp.engine import Argument, Call, handler
+from jaxlint.interp.engine import handler
+from jaxlint.interp.frames import Argument, Call
 from jaxlint.interp.heap import base_of, moved
 from jaxlint.interp.heat import Pace
 from jaxlint.interp.joining import join

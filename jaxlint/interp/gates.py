@@ -4,7 +4,7 @@ import ast
 import re
 from collections.abc import Sequence
 
-from jaxlint.interp.engine import Frame
+from jaxlint.interp.frames import Frame
 from jaxlint.interp.heat import Gate
 from jaxlint.interp.syntax import last_name, path_of, text_in, walk
 from jaxlint.interp.values import Value, replace

@@ -3,7 +3,8 @@
 import ast
 
 from jaxlint.interp import effects
-from jaxlint.interp.engine import Call, Frame, expression, handler
+from jaxlint.interp.engine import expression, handler
+from jaxlint.interp.frames import Call, Frame
 from jaxlint.interp.heap import element_of
 from jaxlint.interp.joining import join, join_all
 from jaxlint.interp.states import Activation

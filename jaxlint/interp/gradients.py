@@ -1,20 +1,12 @@
 """Differentiation: what a gradient traces, and what comes back of values, gradients and aux."""
 
 from jaxlint.interp.calls import identify
-from jaxlint.interp.engine import Argument, Call, Frame, Mode, handler
+from jaxlint.interp.engine import handler
+from jaxlint.interp.frames import Argument, Call, Frame, Mode
 from jaxlint.interp.heap import element_of, moved
 from jaxlint.interp.joining import join_all
-from jaxlint.interp.transforms import (
-    UNDIFFERENTIATED,
-    is_static,
-    make_transformed,
-    outer_kind,
-    positions,
-    to_tracers,
-    trace,
-    transformed_of,
-    with_origin,
-)
+from jaxlint.interp.traces import is_static, outer_kind, to_tracers, trace, transformed_of, with_origin
+from jaxlint.interp.transforms import UNDIFFERENTIATED, make_transformed, positions
 from jaxlint.interp.uploads import eager_uploads
 from jaxlint.interp.values import UNKNOWN, Function, Library, Stream, Transformed, Tuple, Value, of, replace
 from jaxlint.kinds import Kind

@@ -3,7 +3,8 @@
 import ast
 
 from jaxlint.interp import effects
-from jaxlint.interp.engine import Call, Frame, Guard, Handler, handler
+from jaxlint.interp.engine import handler
+from jaxlint.interp.frames import Call, Frame, Guard, Handler
 from jaxlint.interp.states import Abandoned
 from jaxlint.interp.syntax import DEFINITIONS, last_name, walk
 from jaxlint.interp.values import NONE, UNKNOWN, Function, LibraryObject, Value, of

@@ -2,7 +2,8 @@
 
 import ast
 
-from jaxlint.interp.engine import Engine, Frame, statement
+from jaxlint.interp.engine import Engine, statement
+from jaxlint.interp.frames import Frame
 from jaxlint.interp.modules import NAMESPACE, absolute, import_from, import_module, star_names
 from jaxlint.interp.scopes import assign_name
 from jaxlint.interp.values import (

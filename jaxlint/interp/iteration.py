@@ -3,7 +3,7 @@
 import ast
 
 from jaxlint.interp import uses
-from jaxlint.interp.engine import Argument, Frame
+from jaxlint.interp.frames import Argument, Frame
 from jaxlint.interp.heap import ANY, KEYS, base_of, element_of, field_names, known_items, read
 from jaxlint.interp.heat import Pace
 from jaxlint.interp.joining import join

@@ -4,7 +4,7 @@ import ast
 import functools
 
 from jaxlint.interp import devices, effects, uses
-from jaxlint.interp.engine import Argument, Arguments, Call, Frame
+from jaxlint.interp.frames import Argument, Arguments, Call, Frame
 from jaxlint.interp.heap import base_of, element_of, is_container, leaves, moved, values_of
 from jaxlint.interp.models import FunctionModel, Positions
 from jaxlint.interp.values import (

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 
 from jaxlint.interp.assignment import assign
 from jaxlint.interp.effects import is_fetched
-from jaxlint.interp.engine import Frame, statement
+from jaxlint.interp.engine import statement
 from jaxlint.interp.flow import execute, truth
+from jaxlint.interp.frames import Frame
 from jaxlint.interp.generators import note_suspension
 from jaxlint.interp.heap import base_of
 from jaxlint.interp.heat import Pace, cooler

@@ -4,8 +4,9 @@ import ast
 
 from jaxlint.interp import guards
 from jaxlint.interp.assignment import assign
-from jaxlint.interp.engine import Frame, Guard, Mode, statement
+from jaxlint.interp.engine import statement
 from jaxlint.interp.flow import execute
+from jaxlint.interp.frames import Frame, Guard, Mode
 from jaxlint.interp.generators import note_suspension
 from jaxlint.interp.heap import element_of
 from jaxlint.interp.joining import join

@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Iterator
 
-from jaxlint.interp.engine import Frame
+from jaxlint.interp.frames import Frame
 from jaxlint.interp.guessing import guess
 from jaxlint.interp.syntax import path_of, walk
 from jaxlint.interp.values import Value

@@ -1,6 +1,7 @@
 """What the names in import statements mean: libraries, or modules of the project."""
 
-from jaxlint.interp.engine import Call, Engine, Frame
+from jaxlint.interp.engine import Engine
+from jaxlint.interp.frames import Call, Frame
 from jaxlint.interp.library import returned
 from jaxlint.interp.program import Module, Project
 from jaxlint.interp.values import UNKNOWN, Library, ProjectModule, Sequence, Tuple, Value, of

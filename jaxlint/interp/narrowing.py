@@ -4,7 +4,7 @@ import ast
 
 from jaxlint.interp import predicates
 from jaxlint.interp.classes import mro
-from jaxlint.interp.engine import Frame
+from jaxlint.interp.frames import Frame
 from jaxlint.interp.heap import base_of
 from jaxlint.interp.syntax import is_none, path_of
 from jaxlint.interp.values import (

@@ -5,7 +5,8 @@ import operator as order
 from collections.abc import Callable
 
 from jaxlint.interp import devices, effects, uses
-from jaxlint.interp.engine import Argument, Frame, expression
+from jaxlint.interp.engine import expression
+from jaxlint.interp.frames import Argument, Frame
 from jaxlint.interp.gates import gate_of, gate_of_all
 from jaxlint.interp.heap import ANY, Heap, base_of, element_of, field_names, is_container, known_items, read
 from jaxlint.interp.heat import Gate, Pace

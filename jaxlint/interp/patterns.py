@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from jaxlint.interp import effects
 from jaxlint.interp.classes import given_fields
 from jaxlint.interp.displays import add_mapping
-from jaxlint.interp.engine import Frame, statement
+from jaxlint.interp.engine import statement
 from jaxlint.interp.flow import execute, truth
+from jaxlint.interp.frames import Frame
 from jaxlint.interp.gates import gate_of, gate_of_case
 from jaxlint.interp.heap import base_of, element_of, read
 from jaxlint.interp.heat import Gate, Pace

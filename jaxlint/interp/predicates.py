@@ -6,7 +6,7 @@ This module takes such tests apart; `narrowing` says what follows when they hold
 import ast
 from dataclasses import dataclass
 
-from jaxlint.interp.engine import Frame
+from jaxlint.interp.frames import Frame
 from jaxlint.interp.syntax import Function as Syntax
 from jaxlint.interp.syntax import only_argument, path_of, text_in, walk
 from jaxlint.interp.values import Function

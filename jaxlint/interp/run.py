@@ -34,6 +34,7 @@ from jaxlint.interp import (
     patterns,
     standard,
     subscripts,
+    traces,
     transforms,
     trees,
 )
@@ -41,7 +42,8 @@ from jaxlint.interp.budget import GaveUp
 from jaxlint.interp.calls import run_again
 from jaxlint.interp.cells import Reads
 from jaxlint.interp.collecting import given_up, sites
-from jaxlint.interp.engine import Engine, Frame, Mode
+from jaxlint.interp.engine import Engine
+from jaxlint.interp.frames import Frame, Mode
 from jaxlint.interp.heap import DEFINED
 from jaxlint.interp.models import Models
 from jaxlint.interp.program import FunctionInfo, Loader, Module, Project
@@ -53,7 +55,7 @@ from jaxlint.source.stack import on_a_deep_stack
 PARTS = (
     comprehensions, concurrency, containers, control, decorators, definitions, devices, dispatch, displays, explicit,
     expressions, flow, frameworks, generators, gradients, guards, imports, loops, managers, operators, patterns,
-    standard, transforms, trees,
+    standard, traces, transforms, trees,
 )  # fmt: skip
 """The modules that register what they hold with the engine when they are imported."""
 

@@ -1,6 +1,6 @@
 """Names: how they are read and bound. Python's rules, on joined values where a name is seen from elsewhere."""
 
-from jaxlint.interp.engine import Frame
+from jaxlint.interp.frames import Frame
 from jaxlint.interp.states import Scope
 from jaxlint.interp.values import UNKNOWN, Library, Value, of
 

@@ -5,8 +5,9 @@ import ast
 from jaxlint.interp import effects
 from jaxlint.interp.assignment import set_attribute
 from jaxlint.interp.calls import call_with
-from jaxlint.interp.engine import Argument, Call, Frame, Mode, handler
+from jaxlint.interp.engine import handler
 from jaxlint.interp.entering import call_unknown_arguments
+from jaxlint.interp.frames import Argument, Call, Frame, Mode
 from jaxlint.interp.heap import ANY, base_of, element_of
 from jaxlint.interp.heat import Pace
 from jaxlint.interp.iteration import iterated, loop_pace

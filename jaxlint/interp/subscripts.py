@@ -3,7 +3,7 @@
 import ast
 
 from jaxlint.interp import effects, uses
-from jaxlint.interp.engine import Argument, Frame
+from jaxlint.interp.frames import Argument, Frame
 from jaxlint.interp.guessing import doubted, guess, uncertain
 from jaxlint.interp.heap import ANY, base_of, element_of, known_items, read, values_of
 from jaxlint.interp.joining import join

@@ -5,7 +5,8 @@ from collections.abc import Callable, Sequence
 
 from jaxlint.interp import uses
 from jaxlint.interp.displays import copied
-from jaxlint.interp.engine import Argument, Call, handler
+from jaxlint.interp.engine import handler
+from jaxlint.interp.frames import Argument, Call
 from jaxlint.interp.heap import base_of, field_names, leaves
 from jaxlint.interp.heat import Pace
 from jaxlint.interp.iteration import FEW

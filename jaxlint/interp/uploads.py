@@ -4,7 +4,7 @@ import ast
 from collections.abc import Sequence
 
 from jaxlint.interp import devices, effects, uses
-from jaxlint.interp.engine import Argument, Call, Frame
+from jaxlint.interp.frames import Argument, Call, Frame
 from jaxlint.interp.heap import leaves
 from jaxlint.interp.values import (
     PYTHON,

@@ -5,7 +5,7 @@ import ast
 from collections.abc import Callable, Iterable
 from collections.abc import Mapping as ReadOnly
 
-from jaxlint.interp.engine import Call, Frame
+from jaxlint.interp.frames import Call, Frame
 from jaxlint.interp.heap import is_container
 from jaxlint.interp.ledger import Use, Used
 from jaxlint.interp.values import (
