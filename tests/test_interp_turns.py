@@ -179,6 +179,13 @@ CALLERS = {
         for n in map(jnp.sin, [np.ones(n) for n in range(100)]):  # h2d hot
             pass
     """,
+    "items of a file of data": """
+        import h5py
+        for name, value in h5py.File("data").items():
+            step(np.asarray(value))  # h2d hot
+        for n, (name, value) in enumerate(h5py.File("data").items()):
+            step(np.asarray(value))  # h2d hot
+    """,
     "items that belong to no step": """
         def show(values):
             for name, value in values.items():

@@ -16,12 +16,14 @@ from jaxlint.interp.values import (
     Mapping,
     Object,
     Sequence,
+    Stream,
     Token,
     Tuple,
     Value,
     constant,
     of,
 )
+from jaxlint.kinds import ARRAY
 
 FEW = 8
 """A loop over at most so many items written out in the source is no hot loop."""
@@ -69,7 +71,23 @@ def loop_pace(frame: Frame, node: ast.AST, iterable: Value) -> Pace:
     """LOOPED, unless the loop is unrolled (in a trace, or where a model is made) or has few items, in the source."""
     if frame.unrolls or _has_few(frame, node, iterable):
         return Pace.ONCE
-    return Pace.ITEMS if _is_of_items(node, iterable) else Pace.LOOPED
+    if not _is_of_items(node, iterable):
+        return Pace.LOOPED
+    if _is_held(node, iterable):
+        return Pace.ITEMS
+    # It may be a file of data, or a dict: behind ``if step % n == 0`` its items are as rare as the step.
+    return Pace.LOOPED_GATED if frame.pace in {Pace.GATED, Pace.LOOPED_GATED} else Pace.LOOPED
+
+
+def _is_held(node: ast.AST, iterable: Value) -> bool:
+    """True of what iterates over a dict of the program's, or a tree."""
+    if not iterable.objects:
+        return bool(iterable.kind & ARRAY)
+    elements = [o.element for o in iterable.objects if isinstance(o, Stream)]
+    pairs = [o.items[-1] for e in elements for o in e.objects if isinstance(o, Tuple) and o.items]
+    if isinstance(node, ast.Call) and not _is_view(node):
+        return all(inner.objects or inner.kind & ARRAY for inner in (pairs or elements))
+    return not any(inner.unknown and not inner.kind for inner in (pairs or elements))
 
 
 def items_of(frame: Frame, node: ast.AST, iterable: Value) -> list[Value]:
