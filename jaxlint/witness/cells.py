@@ -79,7 +79,7 @@ class Cells:
         except Exception as error:
             self.recorder.tell(file=now.path, trouble=f"a cell could not be marked: {type(error).__name__}")
             return tree
-        self.marks.place(now.file_name, found)
+        self.marks.errors.place(now.file_name, found)
         left = {mark.number for marks in now.wanted.values() for mark in marks} - found.keys()
         self.recorder.tell(file=now.path, marked=sorted(found), unmarked=sorted(left))
         return new

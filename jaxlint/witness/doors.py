@@ -144,7 +144,7 @@ def _watch_tracers(marks: Marks) -> None:
             continue
 
         def made(*arguments: Any, make: Any = make, tracers_of: Any = tracers_of, **more: Any) -> Any:
-            marks.leaked(tracers_of(arguments))
+            marks.errors.leaked(tracers_of(arguments))
             return make(*arguments, **more)
 
         setattr(core, name, functools.wraps(make)(made))
@@ -152,7 +152,7 @@ def _watch_tracers(marks: Marks) -> None:
         original = getattr(core.Tracer, name)
 
         def formatted(tracer: Any, *rest: Any, original: Callable[..., Any] = original) -> Any:
-            marks.formatted_tracer()
+            marks.errors.formatted(marks.thread.entries)
             return original(tracer, *rest)
 
         setattr(core.Tracer, name, formatted)
@@ -194,6 +194,6 @@ def _watch_making(kind: Any, marks: Marks) -> None:
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
         original(self, *args, **kwargs)
         if type(self) is kind:
-            marks.made_error(kind, str(self.args[0]) if self.args else "")
+            marks.errors.made(marks.thread.entries, kind, str(self.args[0]) if self.args else "")
 
     kind.__init__ = functools.wraps(original)(__init__)

@@ -13,16 +13,16 @@ import functools
 import operator
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from types import FrameType
 from typing import Any
 
 from . import nodes
 from .entries import Entry, Running, is_deferred, is_lazy, is_left, position, runs, thread_name, transfers_of
 from .guard import Guard, Refusal, Tried
-from .leaks import Leaks
-from .plan import FORMATTED, LEAKED, Mark, Plan
+from .plan import Mark, Plan
 from .records import UNSEEN, Crossing, Recorder, Seen
+from .tracer_errors import TracerErrors
 from .trial import Held, Trial
 from .unseen import passed_over, release
 
@@ -44,10 +44,7 @@ class Marks:
         self.logged = {
             number for number, mark in self.marks.items() if {"host_to_device", "device_to_device"} & {*mark.directions}
         }
-        self.leaking = {number for number, mark in self.marks.items() if LEAKED in mark.raises}
-        self.places: dict[int, tuple[int, int, int, int]] = {}
-        self.raising: dict[str, list[int]] = {}
-        self.leaks = Leaks()
+        self.errors = TracerErrors(self.marks, self.seen, recorder)
         self.guard: Guard | None = None
         self.thread = Running()
 
@@ -87,8 +84,7 @@ class Marks:
             self._watch(entry)
         else:
             self._count(entry.seen)
-        if self.leaks.pending or number in self.leaking:
-            self._look_for_leaks(number, value)
+        self.errors.look_for_leaks(number, value)
 
     def open(self, number: int, value: Any, /) -> Any:
         """As `begin`, for the first step of an operation that is counted at its second."""
@@ -157,7 +153,7 @@ class Marks:
         """The frame is left, or the operation of the mark was over before."""
         entry = self._over(number, frame) if self.thread.entries else None
         if entry is not None:
-            self._tell_error(entry)
+            self.errors.ended(entry)
 
     def choose(self, number: int, function: Any, is_last: bool, /) -> Any:
         """The function is called when its arguments are evaluated; is given back, or what tries it under the guard
@@ -250,7 +246,7 @@ class Marks:
     def raised(self) -> None:
         """An exception leaves the statement that holds marks: drops those that it ended."""
         entries = self.thread.entries
-        if not entries and not self.raising:
+        if not entries and not self.errors.raising:
             return
         error, frame = sys.exc_info()[1], sys._getframe(1)
         top: Entry | None = None
@@ -264,14 +260,14 @@ class Marks:
                 if entry.frame == id(frame) and top is None:
                     top = entry
                 else:
-                    self._tell_error(entry)
+                    self.errors.ended(entry)
         finally:
             self.thread.busy = False
         if error is None or self.guard is None:
             return
         if top is not None and not top.patterns and self._raised_at(top, error):
             return
-        self._raised_around(frame, error)
+        self.errors.raised_around(self.guard, frame, error)
 
     def active(self, direction: str) -> Entry | None:
         """The innermost marked operation of this thread that is judged in a direction and still runs."""
@@ -294,7 +290,7 @@ class Marks:
             return None
         line, _, column, _ = position(frame.f_code, frame.f_lasti)
         for number in entry.patterns:
-            place = self.places[number]
+            place = self.errors.places[number]
             if place[:2] <= (line, column) < place[2:]:
                 if number != entry.mark.number:
                     self._count(self.seen[number])
@@ -330,7 +326,7 @@ class Marks:
         # An IPython shell notes there what a cell raised, and goes on.
         if uncaught is not None and "_pytest" not in sys.modules and not hasattr(builtins, "__IPYTHON__"):
             self.recorder.tell(crashed=uncaught.__name__)
-        self._settle_leaks()
+        self.errors.settle_leaks()
         if self.guard is not None:
             self.guard.capture.tidy()
         elif "jax" in sys.modules:
@@ -372,11 +368,6 @@ class Marks:
         if entry.watching is not None:
             self._unwatch(entry)
 
-    def _tell_error(self, entry: Entry) -> None:
-        """An error of tracers that was made while an operation ran, and that ended it."""
-        if entry.error is not None and not entry.seen.raised:
-            self._tell_raised(entry.seen, *entry.error)
-
     def _count(self, seen: Seen) -> None:
         seen.runs += 1
         if seen.runs >= seen.next_line or time.monotonic() > seen.next_time:
@@ -413,69 +404,4 @@ class Marks:
         if refusal is not None and refusal.direction in entry.mark.directions:
             self.transferred(entry.seen, "guard", refusal)
             return True
-        if not self.guard.is_of_tracers(error, entry.mark.raises):
-            return False
-        if not entry.seen.raised:
-            self._tell_raised(entry.seen, type(error).__name__, self.guard.first_line(error))
-        return True
-
-    def _raised_around(self, frame: FrameType, error: BaseException) -> None:
-        """An error that looks at what a mark made a step before: in ``x.at[mask].set(0)`` the last call raises."""
-        assert self.guard is not None
-        trace = error.__traceback__
-        marks = [self.marks[number] for number in self.raising.get(frame.f_code.co_filename, ())]
-        marks = [mark for mark in marks if self.guard.is_of_tracers(error, mark.raises)]
-        if trace is None or trace.tb_frame is not frame or not marks:
-            return
-        line, end_line, column, end_column = position(frame.f_code, trace.tb_lasti)
-        for mark in marks:
-            place, seen = self.places[mark.number], self.seen[mark.number]
-            if (line, column) <= place[:2] and place[2:] <= (end_line, end_column) and seen.runs and not seen.raised:
-                self._tell_raised(seen, type(error).__name__, self.guard.first_line(error))
-                return
-
-    def place(self, filename: str, places: Mapping[int, tuple[int, int, int, int]]) -> None:
-        """Where the marks of a file are in its code, columns in bytes of UTF-8."""
-        self.places.update(places)
-        self.raising[filename] = [number for number in places if self.marks[number].raises]
-
-    def made_error(self, kind: type[BaseException], text: str) -> None:
-        """An error of tracers was made. If it ends the operation that runs now, this is what was looked for."""
-        entries = self.thread.entries
-        if not entries or not entries[-1].mark.raises:
-            return
-        names = {base.__name__ for base in kind.__mro__ if base.__module__.startswith("jax")}
-        if names & {*entries[-1].mark.raises} and runs(entries[-1], sys._getframe(1)):
-            entries[-1].error = (kind.__name__, text.strip().split("\n", 1)[0])
-
-    def formatted_tracer(self) -> None:
-        """A tracer was formatted: at a mark that says so, this is what was looked for."""
-        entries = self.thread.entries
-        if not entries or FORMATTED not in entries[-1].mark.raises or entries[-1].seen.raised:
-            return
-        if runs(entries[-1], sys._getframe(1)):
-            self._tell_raised(entries[-1].seen, FORMATTED, "a tracer was formatted here, not a value")
-
-    def _tell_raised(self, seen: Seen, what: str, said: str) -> None:
-        seen.raised, seen.said = what, said
-        self.recorder.tell_seen(seen)
-
-    def leaked(self, tracers: Sequence[object]) -> None:
-        """jax is about to raise because of these tracers."""
-        number = self.leaks.mark_of(tracers)
-        if number is not None and not self.seen[number].raised:
-            self._tell_raised(
-                self.seen[number], "UnexpectedTracerError", "a later use of what is stored here raised it"
-            )
-
-    def _look_for_leaks(self, number: int, value: object) -> None:
-        if self.leaks.pending:
-            self._settle_leaks()
-        if number in self.leaking and not self.seen[number].raised:
-            self.leaks.note(number, value)
-
-    def _settle_leaks(self) -> None:
-        for number, message in self.leaks.found():
-            seen = self.seen[number]
-            if not seen.raised:
-                self._tell_raised(seen, LEAKED, message)
+        return self.errors.raised_at(self.guard, entry, error)

@@ -68,7 +68,7 @@ class Witness:
             os.register_at_fork(after_in_child=self.after_fork)
         try:
             script.replace_main(
-                lambda path: self.code_of_file(path, is_script=True), self.marks.place, self.plan.records
+                lambda path: self.code_of_file(path, is_script=True), self.marks.errors.place, self.plan.records
             )
         except OSError as error:
             self.recorder.tell(file=os.path.realpath(sys.argv[0]), trouble=f"could not be marked: {error.strerror}")
@@ -143,7 +143,7 @@ class Witness:
         except Exception as error:
             self.recorder.tell(file=os.path.realpath(path), trouble=f"could not be marked: {type(error).__name__}")
             return None
-        self.marks.place(path, found)
+        self.marks.errors.place(path, found)
         left = {mark.number for mark in marks} - found.keys()
         self.recorder.tell(file=os.path.realpath(path), marked=sorted(found), unmarked=sorted(left))
         return code
