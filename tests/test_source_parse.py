@@ -2,7 +2,6 @@
 
 import ast
 import gc
-import gc
 import sys
 import threading
 from collections.abc import Callable
