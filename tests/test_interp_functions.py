@@ -26,6 +26,9 @@ CALLS = {
         import hydra
         def one(x, y, *, flag):
             return jnp.sum(x)
+        @jax.named_call
+        def named(x, y):
+            return jnp.sum(x)
         @hydra.main(version_base=None)
         def configured(settings):
             return jnp.sum(np.ones(3))  # h2d hot
@@ -37,6 +40,7 @@ CALLS = {
         for n in range(100):
             one(x, flag=1)
             one(x, x)
+            named(x)
             configured()
             Made()
     """,

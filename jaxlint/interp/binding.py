@@ -83,9 +83,9 @@ def bind(frame: Frame, node: ast.AST, info: FunctionInfo, function: Function, ar
     return bound
 
 
-def takes(info: FunctionInfo, arguments: Arguments) -> bool:
-    """False if the call raises, since more is given than the function takes, or less: a decorator may add the rest, of
-    the function or of the class that it makes instances of."""
+def takes(info: FunctionInfo, arguments: Arguments, *, completed: bool) -> bool:
+    """False if the call raises, since more is given than the function takes, or less. `completed`: a decorator may add
+    the rest, as that of a class may for its constructor."""
     kinds = {p.kind for p in info.parameters}
     if any(a.star for a in arguments):
         return True
@@ -97,7 +97,7 @@ def takes(info: FunctionInfo, arguments: Arguments) -> bool:
     given = {a.keyword for a in arguments if a.keyword is not None}
     if given & named & {*positional[:count]} or ("double-star" not in kinds and not given <= named):
         return False
-    if getattr(info.node, "decorator_list", ()) or info.name == "__init__":
+    if completed or info.name == "__init__":
         return True
     needed = {p.name for p in info.parameters if p.kind in {"positional", "keyword"} and p.default is None}
     return needed <= {*positional[:count], *(given & named)}

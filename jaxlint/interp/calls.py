@@ -145,7 +145,7 @@ def call_function(
         reason = f"the call lies more than {MAX_DEPTH} calls deep"
         engine.too_deep.setdefault(frame.module.path, Abandoned(frame.module, node, info.name, reason))
         return UNKNOWN
-    if _is_written(node, arguments) and not takes(info, arguments):
+    if _is_written(node, arguments) and not takes(info, arguments, completed=info.place in engine.completed):
         return UNKNOWN
     bound = bind(frame, node, info, function, arguments)
     activation, result = run(frame, node, info, function, bound, mode or frame.mode, trace_start=trace_start)

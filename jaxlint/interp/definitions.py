@@ -41,7 +41,19 @@ def define_function(frame: Frame, node: Definition) -> Value:
         decorated = _decorated(frame, decorator, decorating, Argument(value, node))
         if _replaces(decorated):
             value = decorated
+        if not _keeps_parameters(decorating):
+            engine.completed.add(info.place)
     return value
+
+
+_KEEPING = {"abc", "chex", "contextlib", "equinox", "flax", "functools", "haiku", "jax", "jaxtyping", "numpy", "typing"}
+"""Libraries whose decorators give no arguments of their own to a function."""
+
+
+def _keeps_parameters(decorating: Value) -> bool:
+    """True of a decorator whose function is called with the arguments of the call alone."""
+    bare = [o for p in decorating.objects for o in (p.function.objects if isinstance(p, Partial) else (p,))]
+    return bool(bare) and all(isinstance(o, Library) and o.name.partition(".")[0] in _KEEPING for o in bare)
 
 
 @expression(ast.Lambda)

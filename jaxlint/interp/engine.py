@@ -92,6 +92,7 @@ class Engine:
         self.unresolved: dict[str, set[tuple[int, Pace]]] = {}
         self.too_deep: dict[str, Abandoned] = {}
         self.transformed: dict[Place, Transformed] = {}
+        self.completed: set[Place] = set()  # the functions to whose calls a decorator may add arguments
 
     expressions: ClassVar[dict[type, Evaluator]] = {}
     statements: ClassVar[dict[type, Executor]] = {}
