@@ -73,6 +73,22 @@ COMPILED = {
                 return x
         pick(step(jnp.ones(3)), 2, 3)
     """,
+    "what the compiled function never asks for stays where it is": """
+        def learn(state, batch):
+            return state + 1
+        def deleted(state, batch):
+            del batch
+            return state + 1
+        def with_inner(state, batch):
+            return (lambda: state + batch)()
+        x = step(jnp.ones(3))
+        jax.jit(learn)(x, np.ones(3))
+        jax.jit(learn)(x, batch=np.ones(3))
+        jax.jit(deleted)(x, np.ones(3))
+        jax.jit(learn, keep_unused=True)(x, np.ones(3))  # h2d
+        jax.pmap(learn)(x[None], np.ones((1, 3)))
+        jax.jit(with_inner)(x, np.ones(3))  # h2d
+    """,
     "a call at once": """
         print(jax.jit(lambda x: x + 1)(1.0))  # d2h
         print(jax.jit(jnp.sin)(1.0))  # d2h

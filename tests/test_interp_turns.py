@@ -108,7 +108,7 @@ TURNS = {
     """,
     "leaves are other arrays at each turn": """
         for a, b in zip(jax.tree.leaves(step(jnp.ones(3))), jax.tree.leaves(step(jnp.ones(3)))):
-            np.testing.assert_allclose(a, b)  # d2h hot
+            np.testing.assert_allclose(a, b)  # d2h periodic
     """,
     "a call that only the first turn makes with host data": """
         def show(x):
@@ -178,6 +178,23 @@ CALLERS = {
             pass
         for n in map(jnp.sin, [np.ones(n) for n in range(100)]):  # h2d hot
             pass
+    """,
+    "leaves are as rare as the step that they belong to": """
+        x = step(jnp.ones(3))
+        for n in range(100):
+            x = step(x)
+            if n % 10 == 0:
+                for a, b in zip(jax.tree.leaves({"x": x}), jax.tree_util.tree_leaves({"x": x})):
+                    print(a + b)  # d2h periodic
+    """,
+    "a loop that turns once": """
+        from tqdm import tqdm
+        for n in range(1):
+            print(step(n))  # d2h cold
+        for n in tqdm(range(1), desc="once"):
+            print(step(n))  # d2h cold
+        for n in tqdm(range(2)):
+            print(step(n))  # d2h hot
     """,
     "items of a file of data": """
         import h5py

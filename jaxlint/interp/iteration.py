@@ -7,7 +7,7 @@ from jaxlint.interp.frames import Argument, Frame
 from jaxlint.interp.heap import ANY, KEYS, base_of, element_of, field_names, known_items, read
 from jaxlint.interp.heat import Pace
 from jaxlint.interp.joining import join
-from jaxlint.interp.syntax import FUNCTIONS, LOOPS, children
+from jaxlint.interp.syntax import FUNCTIONS, LOOPS, children, last_name
 from jaxlint.interp.values import (
     PYTHON,
     UNKNOWN,
@@ -142,11 +142,16 @@ def _key(name: str) -> Value:
 
 
 def _is_of_items(node: ast.AST, iterable: Value) -> bool:
-    if _is_view(node):
+    if _is_view(node) or _is_of_leaves(node):
         return True
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _PAIRING and node.args:
         return _is_of_items(node.args[0], UNKNOWN)
     return bool(iterable.objects) and all(isinstance(base_of(o), Mapping) for o in iterable.objects)
+
+
+def _is_of_leaves(node: ast.AST) -> bool:
+    """True of ``jax.tree.leaves(t)`` and its like."""
+    return isinstance(node, ast.Call) and last_name(node.func) in {"leaves", "tree_leaves"} and bool(node.args)
 
 
 _PAIRING = {"enumerate", "list", "reversed", "sorted", "tuple", "zip"}
@@ -171,6 +176,11 @@ def _has_few(frame: Frame, node: ast.AST, iterable: Value) -> bool:
         return _is_few(frame, iterable, node)
     if not isinstance(node, ast.Call):
         return False
+    match node:
+        case ast.Call(func=ast.Name(id="range"), args=[ast.Constant(value=int(number))], keywords=[]) if number <= 1:
+            return True
+    if node.args and any(isinstance(o, LibraryObject) and o.parts for o in iterable.objects):
+        return _has_few(frame, node.args[0], UNKNOWN)  # a progress bar turns as often as what it is given
     if isinstance(node.func, ast.Name) and node.func.id in _PAIRING:
         parts = [a for a in node.args if not isinstance(a, ast.Starred)]
         return any(_has_few(frame, part, _plain_value(frame, part)) for part in parts)

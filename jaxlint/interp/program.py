@@ -61,6 +61,7 @@ class Module:
         self._functions: dict[int, FunctionInfo] = {}
         self._bound: dict[int, frozenset[str]] = {}
         self._used: dict[int, frozenset[str]] = {}
+        self._asked_for: dict[int, frozenset[str]] = {}
         self._texts: dict[int, str] = {}
         self._marked = _marked_nodes(self.tree, self.marks) if self.marks else {}
         self.definitions: list[FunctionInfo] = []
@@ -115,6 +116,15 @@ class Module:
             names = _Names()
             _scan(node, names, inner=False)
             known = self._used[id(node)] = frozenset(names.inner)
+        return known
+
+    def asked_for_in(self, function: Function) -> frozenset[str]:
+        """The names whose values the body of a function asks for, those of the functions in it included."""
+        known = self._asked_for.get(id(function))
+        if known is None:
+            body = function.body if isinstance(function.body, list) else [function.body]
+            known = frozenset(n.id for n in walk(body) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load))
+            self._asked_for[id(function)] = known
         return known
 
     def mark_of(self, node: ast.AST) -> str | None:

@@ -11,7 +11,7 @@ from jaxlint.interp.frames import Argument, Arguments, Call, Frame, Mode
 from jaxlint.interp.heap import moved
 from jaxlint.interp.heat import Pace
 from jaxlint.interp.joining import join
-from jaxlint.interp.transforms import OPEN, functions_in, names, positions
+from jaxlint.interp.transforms import KEEPING, OPEN, functions_in, names, positions
 from jaxlint.interp.uploads import any_tracer, callee_text, eager_uploads, upload_sites
 from jaxlint.interp.values import (
     NOTHING,
@@ -160,6 +160,7 @@ def _call_jit(call: Call) -> Value:
     static_names |= {name for i in static if 0 <= i < count and (name := params[i]) is not None}
     traced: list[Argument] = []
     dynamic: list[Argument] = []
+    unused = frozenset[str]() if obj.option(KEEPING) else _unused(frame, obj.function)
     for n, a in enumerate(call.arguments):
         by_name = a.keyword if a.keyword is not None else params[n]
         if (
@@ -172,6 +173,8 @@ def _call_jit(call: Call) -> Value:
         elif obj.option("filter"):
             traced.append(replace(a, value=moved(a.value, Kind.TRACER)))
             dynamic.append(a)
+        elif by_name in unused:
+            traced.append(replace(a, value=to_tracers(a.value)))
         else:
             # Of what is not known, a compiled function makes tracers or nothing, unless it is told to leave it alone.
             bare = a.value.unknown and not a.value.objects
@@ -192,6 +195,16 @@ def _call_jit(call: Call) -> Value:
     forget_refinements(frame)
     kind = Kind.TRACER if frame.staged or outer else Kind.DEVICE
     return as_result(frame, node, result, kind, _what(call, obj), everything=not obj.option("filter"))
+
+
+def _unused(frame: Frame, function: Value) -> frozenset[str]:
+    """The parameters that the compiled function never asks for: what they are given stays where it is."""
+    unused: list[frozenset[str]] = []
+    for obj in functions_in(function):
+        info = frame.engine.by_place.get(obj.place)
+        if info is not None:
+            unused.append(frozenset(p.name for p in info.parameters) - info.module.asked_for_in(info.node))
+    return frozenset.intersection(*unused) if unused else frozenset()
 
 
 def _captured(call: Call, obj: Transformed) -> None:

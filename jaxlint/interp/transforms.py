@@ -61,6 +61,8 @@ def make_transformed(call: Call, transform: str, *names: str) -> Value:
     return of(made)
 
 
+KEEPING = "keep_unused"
+"""The option of a transform that uploads its arguments even where they are not used."""
 OPEN = "**"
 """The option of a transform that is given more than is known: what is no array may be static."""
 _GIVEN = {"in_shardings", "out_shardings"}
@@ -77,7 +79,8 @@ _STATIC = ("static_argnums", "static_argnames", "in_shardings", "out_shardings",
 
 @handler("jit")
 def _jit(call: Call) -> Value:
-    return make_transformed(call, "jit", *_STATIC)
+    made = make_transformed(call, "jit", *_STATIC)
+    return _with_option(made, KEEPING) if _is_given(call, "keep_unused") else made
 
 
 @handler("jit_by_annotation")
