@@ -89,6 +89,14 @@ COMPILED = {
         jax.pmap(learn)(x[None], np.ones((1, 3)))
         jax.jit(with_inner)(x, np.ones(3))  # h2d
     """,
+    "what stands behind a tracer that is asked for its truth": """
+        @jax.jit
+        def check(x):
+            if jnp.min(x) < 0 or float(x[0]) > 1:  # tracer
+                raise ValueError
+            return x
+        check(step(jnp.ones(3)))
+    """,
     "a call at once": """
         print(jax.jit(lambda x: x + 1)(1.0))  # d2h
         print(jax.jit(jnp.sin)(1.0))  # d2h

@@ -44,6 +44,21 @@ CALLS = {
             configured()
             Made()
     """,
+    "a decorator that gives back what it was given, however often it is used": """
+        def implements(original):
+            def wrap(function):
+                function.original = original
+                return function
+            return wrap
+    """
+    + "".join(f"    @implements(abs)\n        def f{n}(x, y={n}):\n            return {n}\n    " for n in range(100))
+    + """
+        @implements(abs)
+        def last(x):
+            return jnp.sin(x)
+        print(f99(1))
+        print(last(1.0))  # d2h
+    """,
     "one of two that takes what is given": """
         import sys
         def one(x):

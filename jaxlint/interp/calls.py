@@ -151,6 +151,8 @@ def call_function(
     activation, result = run(frame, node, info, function, bound, mode or frame.mode, trace_start=trace_start)
     forget_refinements(frame)
     _carry_fetches(frame, activation, info, bound, arguments)
+    if activation.joined and (name := info.module.handed_back_by(info)) is not None:
+        result = bound.get(name, result)  # each caller gets its own, not what all of them gave
     result = uses.given_back(frame, activation.number, bound, result)
     if info.is_generator:
         result = of(Stream(activation.yielded, activation.number))

@@ -256,6 +256,8 @@ def _boolean(frame: Frame, node: ast.AST) -> Value:
         truth = engine.truth(frame, node.values[n - 1], left, last)
         if truth is not None and truth != is_and:
             return left
+        if frame.traced and not frame.concrete and last.known(Kind.TRACER) and not frame.tolerant:
+            return left  # asking for its truth is an error: nothing asks for the rest
         after_left = frame.state.copy()
         for before in node.values[:n]:
             narrow(frame, before, positive=is_and)

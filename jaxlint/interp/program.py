@@ -62,6 +62,7 @@ class Module:
         self._bound: dict[int, frozenset[str]] = {}
         self._used: dict[int, frozenset[str]] = {}
         self._asked_for: dict[int, frozenset[str]] = {}
+        self._handed_back: dict[Place, str | None] = {}
         self._texts: dict[int, str] = {}
         self._marked = _marked_nodes(self.tree, self.marks) if self.marks else {}
         self.definitions: list[FunctionInfo] = []
@@ -127,6 +128,12 @@ class Module:
             self._asked_for[id(function)] = known
         return known
 
+    def handed_back_by(self, info: FunctionInfo) -> str | None:
+        """The parameter that a function gives back wherever it returns, as it was given; None if it does not."""
+        if info.place not in self._handed_back:
+            self._handed_back[info.place] = _handed_back(info)
+        return self._handed_back[info.place]
+
     def mark_of(self, node: ast.AST) -> str | None:
         """ "hot" or "cold" where a heat comment stands on the line of a loop or definition."""
         return self._marked.get(id(node)) if self.marks else None
@@ -141,6 +148,30 @@ class Module:
                 return "..."
             self._texts[id(node)] = text
         return text if len(text) <= limit else text[: limit - 3] + "..."
+
+
+def _handed_back(info: FunctionInfo) -> str | None:
+    todo: list[ast.AST] = list(info.body)
+    names: set[str] = set()
+    bound: set[str] = set()
+    while todo:
+        node = todo.pop()
+        if isinstance(node, ast.Return):
+            names.add(node.value.id if isinstance(node.value, ast.Name) else "")
+        elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            bound.add(node.id)
+        if not isinstance(node, (*FUNCTIONS, ast.ClassDef)):
+            todo.extend(children(node))
+    ends = bool(info.body) and isinstance(info.body[-1], ast.Return)
+    given = {p.name for p in info.parameters if p.kind in {"positional", "keyword"}}
+    plain = (
+        ends
+        and len(names) == 1
+        and names <= given - bound - info.rebound
+        and not info.is_generator
+        and not info.is_async
+    )
+    return names.pop() if plain else None
 
 
 def _marked_nodes(tree: ast.Module, marks: Mapping[int, str]) -> dict[int, str]:
