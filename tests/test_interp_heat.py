@@ -275,46 +275,41 @@ def test_outside_of_loops_a_test_makes_nothing_periodic(test: str) -> None:
     check_marks(f"{PRELUDE}def once(x, i, n, debug):\n    if {test}:\n        print(step(x))  # d2h cold\n")
 
 
-@pytest.mark.parametrize(
-    "lines",
-    [
-        "if (now := i % n == 0):",
-        "if (now := (i % n == 0)) and x:  # d2h hot",
-        "if (k := i % n) == 0:",
-        "now: bool = i % n == 0\nif now:",
-        "now = (again := i % n == 0)\nif now:",
-        "(now := i % n == 0)\nif now:",
-        "match i % n:\n  case 0:",
-        "match i % n:\n  case 0 | 1:",
-        "match i % n:\n  case 0 as k:",
-        "match i % n == 0:\n  case True:",
-        "match i % n != 0:\n  case False:",
-        "match debug:\n  case True:",
-        "match i:\n  case 3:",
-        "match i:\n  case k if k % n == 0:",
-        "match x:\n  case y if (k := i % n) == 0:",
-    ],
-)
-def test_a_rare_test_in_other_words_is_as_rare(lines: str) -> None:
-    around = lines.replace("\n", f"\n{IN_LOOP}")
-    check_marks(f"{PRELUDE}{LOOP}{IN_LOOP}{around}\n{IN_LOOP}    print(step(1.0))  # d2h periodic\n")
+RARE_IN_OTHER_WORDS = [
+    "if (now := i % n == 0):",
+    "if (now := (i % n == 0)) and x:  # d2h hot",
+    "if (k := i % n) == 0:",
+    "now: bool = i % n == 0\nif now:",
+    "now = (again := i % n == 0)\nif now:",
+    "(now := i % n == 0)\nif now:",
+    "match i % n:\n  case 0:",
+    "match i % n:\n  case 0 | 1:",
+    "match i % n:\n  case 0 as k:",
+    "match i % n == 0:\n  case True:",
+    "match i % n != 0:\n  case False:",
+    "match debug:\n  case True:",
+    "match i:\n  case 3:",
+    "match i:\n  case k if k % n == 0:",
+    "match x:\n  case y if (k := i % n) == 0:",
+]
+COMMON_IN_OTHER_WORDS = [
+    "if (k := i % n):",
+    "often: bool = i % n != 0\nif often:",
+    "match i % n:\n  case 0: pass\n  case _:",
+    "match i % n:\n  case _ if i % n:",
+    "match i % n == 0:\n  case False:",
+    "match mode:\n  case 'train':",
+    "match i:\n  case 3 | _:",
+]
 
 
 @pytest.mark.parametrize(
-    "lines",
-    [
-        "if (k := i % n):",
-        "often: bool = i % n != 0\nif often:",
-        "match i % n:\n  case 0: pass\n  case _:",
-        "match i % n:\n  case _ if i % n:",
-        "match i % n == 0:\n  case False:",
-        "match mode:\n  case 'train':",
-        "match i:\n  case 3 | _:",
-    ],
+    ("lines", "heat"),
+    [*((lines, "periodic") for lines in RARE_IN_OTHER_WORDS), *((lines, "hot") for lines in COMMON_IN_OTHER_WORDS)],
 )
-def test_a_common_test_in_other_words_is_as_common(lines: str) -> None:
+def test_a_test_in_other_words_is_as_rare_or_common(lines: str, heat: str) -> None:
     around = lines.replace("\n", f"\n{IN_LOOP}")
-    check_marks(f"{PRELUDE}{LOOP}{IN_LOOP}{around}\n{IN_LOOP}    print(step(1.0))  # d2h hot\n")
+    check_marks(f"{PRELUDE}{LOOP}{IN_LOOP}{around}\n{IN_LOOP}    print(step(1.0))  # d2h {heat}\n")
 
 
 @pytest.mark.parametrize(
