@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from jaxlint.interp import uses
+from jaxlint.interp.agreement import Agreement
 from jaxlint.interp.engine import Engine
 from jaxlint.interp.heat import Pace, cooler, spread
 from jaxlint.interp.ledger import Used
@@ -68,7 +69,7 @@ def _chosen(engine: Engine) -> dict[tuple[str, int, Operation, bool], tuple[RawS
     What is sure of a cold run says nothing of a hot one: heat and confidence come from the same reading.
     """
     paces, certain = _paces(engine)
-    eager, clear = _eager(engine), _clear(engine)
+    eager, clear, agreement = _eager(engine), _clear(engine), Agreement(engine)
     chosen: dict[tuple[str, int, Operation, bool], tuple[RawSite, Pace]] = {}
     for activation in engine.activations:
         outer = paces.get(activation.number, Pace.ONCE)
@@ -82,6 +83,7 @@ def _chosen(engine: Engine) -> dict[tuple[str, int, Operation, bool], tuple[RawS
             blurred = site.traced and not activation.traced
             if activation.number not in clear and (blurred or site.confidence is Confidence.MEDIUM):
                 site.confidence = Confidence.LOW
+            site.confidence = agreement.lowered(activation, site)
             around = sure if site.confidence >= Confidence.MEDIUM else outer
             pace = Pace.ONCE if site.traced else around.then(site.pace)
             key = (site.module.path, site.module.place(site.node).number, site.operation, site.traced)
