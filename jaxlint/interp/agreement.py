@@ -1,12 +1,12 @@
-"""How far the runs of a function agree about a site: what only some of them show, or none outside of a trace, may rest
-on a caller that was misread."""
+"""How far the runs of a function agree about a site: what only some of them show, or none under a trace, may rest on a
+caller that was misread."""
 
 from collections import Counter
 
 from jaxlint.interp.engine import Engine
 from jaxlint.interp.states import Activation, RawSite
 from jaxlint.interp.values import Place
-from jaxlint.sites import Confidence, Operation
+from jaxlint.sites import Confidence, Heat, Operation
 
 
 class Agreement:
@@ -23,12 +23,20 @@ class Agreement:
             for (node, operation), site in activation.sites.items():
                 self._shown[*run, node, operation, site.traced] += 1
 
-    def lowered(self, activation: Activation, site: RawSite) -> Confidence:
-        """The confidence of a site, a level lower for each doubt: other runs of the function do not show it; the
-        function runs both under a trace and outside of any."""
+    def confidence(self, activation: Activation, site: RawSite, heat: Heat) -> Confidence:
+        """How sure a site is that this run shows at this heat.
+
+        Where other runs of the function do not show it, it is medium at most. Functions that are compiled somewhere are
+        run eagerly once, to make parameters or to look at a result, but hardly ever in a loop: what says so of one loses
+        a level.
+        """
         if activation.info is None:
             return site.confidence
         place, under_trace = activation.info.place, activation.under_trace
+        sure = site.confidence
         shown = self._shown[place, under_trace, site.module.place(site.node).number, site.operation, site.traced]
-        doubts = (shown < self._runs[place, under_trace]) + (self._runs[place, not under_trace] > 0)
-        return Confidence(max(Confidence.LOW, site.confidence - doubts))
+        if shown < self._runs[place, under_trace]:
+            sure = min(sure, Confidence.MEDIUM)
+        if heat is Heat.HOT and not site.traced and self._runs[place, not under_trace]:
+            sure = Confidence(max(Confidence.LOW, sure - 1))
+        return sure

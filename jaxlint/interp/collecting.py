@@ -83,9 +83,9 @@ def _chosen(engine: Engine) -> dict[tuple[str, int, Operation, bool], tuple[RawS
             blurred = site.traced and not activation.traced
             if activation.number not in clear and (blurred or site.confidence is Confidence.MEDIUM):
                 site.confidence = Confidence.LOW
-            site.confidence = agreement.lowered(activation, site)
             around = sure if site.confidence >= Confidence.MEDIUM else outer
             pace = Pace.ONCE if site.traced else around.then(site.pace)
+            site.confidence = agreement.confidence(activation, site, pace.heat)
             key = (site.module.path, site.module.place(site.node).number, site.operation, site.traced)
             old = chosen.get(key)
             if old is None or _rank(site, pace) > _rank(*old):
