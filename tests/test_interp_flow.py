@@ -269,6 +269,90 @@ NARROWING = {
             print(x)
         f(np.ones(3))
     """,
+    "isinstance of numbers: a number of Python or NumPy, never an array of JAX": """
+        import numbers
+        def f(x):
+            if isinstance(x, numbers.Number):
+                print(x)
+            elif isinstance(x, (numbers.Real, numbers.Integral)):
+                print(x)
+            else:
+                print(x)  # d2h
+        def g(x):
+            if not isinstance(x, (numbers.Rational, numbers.Complex, np.integer, complex, bytes)):
+                return x.item()  # d2h
+            return print(x)
+        for h in (f, g):
+            h(step(1.0))
+            h(jnp.float32(1.0))
+            h(1.0)
+            h(np.float32(1.0))
+    """,
+    "what stays a number is uploaded": """
+        import numbers
+        def f(x):
+            if isinstance(x, numbers.Number):
+                jnp.sin(x)  # h2d
+            if isinstance(x, np.floating):
+                jnp.sin(x)  # h2d
+        f(step(1.0))
+        f(np.ones(3).sum())
+    """,
+    "isinstance of classes of the standard library": """
+        import collections, datetime, decimal, enum, fractions, io, os, pathlib
+        from collections.abc import Callable, Hashable, Iterator, MutableSequence, Sequence, Set
+        def f(x):
+            if isinstance(x, (decimal.Decimal, fractions.Fraction)):
+                print(x)
+            if isinstance(x, (str, pathlib.Path, os.PathLike)):
+                print(x)
+            if isinstance(x, (datetime.date, enum.Enum, io.IOBase)):
+                print(x)
+            if isinstance(x, (Sequence, Set, MutableSequence, Iterator)):
+                print(x)
+            if isinstance(x, (Callable, Hashable)):
+                print(x)
+            print(x)  # d2h
+        f(step(1.0))
+        f(load())
+    """,
+    "what every array is": """
+        import collections.abc
+        from typing import Iterable, SupportsFloat
+        def f(x):
+            if isinstance(x, collections.abc.Sized):
+                print(x)  # d2h
+            else:
+                print(x)
+            x = x + 1
+            if isinstance(x, Iterable):
+                return print(x)  # d2h
+            print(x)
+        def g(x):
+            if isinstance(x, SupportsFloat):
+                print(x)  # d2h
+            x = x + 1
+            if isinstance(x, object):
+                print(x)  # d2h
+            x = x + 1
+            if isinstance(x, (str, load())):
+                print(x)  # d2h
+        for h in (f, g):
+            h(step(1.0))
+            h(1.0)
+    """,
+    "a literal text is a sequence, and an array is no container of the standard library": """
+        from collections.abc import Sequence
+        def f(x):
+            if isinstance(x, Sequence):
+                print(step(1.0))  # d2h
+        f("text")
+        def g(x):
+            if isinstance(x, (Sequence, dict)):
+                return print(x)
+            print(x)  # d2h
+        g(step(1.0))
+    """,
     "isinstance of a tracer": """
         def f(x):
             if isinstance(x, jax.core.Tracer):

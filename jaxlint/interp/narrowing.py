@@ -6,23 +6,21 @@ from jaxlint.interp import predicates
 from jaxlint.interp.classes import mro
 from jaxlint.interp.frames import Frame
 from jaxlint.interp.heap import base_of
+from jaxlint.interp.instances import are_sized, containers, may_be_trees, places, without_arrays
 from jaxlint.interp.syntax import is_none, path_of
 from jaxlint.interp.values import (
     NONE,
     NULL,
     Class,
     Instance,
-    Library,
-    Mapping,
     Moved,
     Object,
-    Sequence,
     Tuple,
     Value,
     replace,
     without_none,
 )
-from jaxlint.kinds import HOST, Kind
+from jaxlint.kinds import ARRAY, HOST, Kind
 
 
 def narrow(frame: Frame, test: ast.expr, *, positive: bool) -> None:
@@ -74,13 +72,13 @@ def is_of_type(frame: Frame, test: ast.Compare) -> bool | None:
 
 def _exact_places(frame: Frame, node: ast.expr) -> Kind | None:
     """Where values of exactly this type live."""
-    kinds = _places(frame, frame.engine.evaluate(frame, node))
+    kinds = places(frame, frame.engine.evaluate(frame, node))
     return Kind.PYTHON if kinds == HOST else kinds
 
 
 def _without_elements(frame: Frame, asked: predicates.OfElements) -> None:
     """Nothing inside these names is an instance of a class. Where all of something would be, nobody comes by here."""
-    kinds = _places(frame, frame.engine.evaluate(frame, asked.wanted))
+    kinds = places(frame, frame.engine.evaluate(frame, asked.wanted))
     if kinds is None:
         return
     for name in asked.names:
@@ -148,18 +146,6 @@ def _set_none(frame: Frame, node: ast.expr, *, is_none: bool) -> None:
         frame.state.names[key] = without_none(value)
 
 
-_CLASSES: dict[str, Kind] = {
-    "jax.Array": Kind.DEVICE | Kind.TRACER,
-    "jax.core.Tracer": Kind.TRACER,
-    "numpy.ndarray": Kind.NUMPY,
-    "numpy.generic": Kind.NUMPY,
-    "builtins.float": HOST,
-    "builtins.int": HOST,
-    "builtins.bool": HOST,
-    "builtins.str": Kind.PYTHON,
-}
-
-
 def _isinstance(frame: Frame, call: ast.Call, *, positive: bool) -> None:
     if not (isinstance(call.func, ast.Name) and call.func.id in {"isinstance", "hasattr"} and len(call.args) == 2):
         return
@@ -179,7 +165,7 @@ def narrow_to(frame: Frame, node: ast.expr, wanted: Value, *, positive: bool) ->
     if positive:
         frame.state.names[key] = as_instance(frame, value, wanted)
         return
-    kinds = _places(frame, wanted)
+    kinds = places(frame, wanted)
     if kinds is None:
         _not_contained(frame, key, value, wanted)
     elif value.kind & ~kinds or value.objects or value.unknown:
@@ -188,7 +174,7 @@ def narrow_to(frame: Frame, node: ast.expr, wanted: Value, *, positive: bool) ->
 
 def as_instance(frame: Frame, value: Value, wanted: Value) -> Value:
     """What a value is, given that it is an instance of a class."""
-    kinds = _places(frame, wanted)
+    kinds = places(frame, wanted)
     if kinds is None:
         return _contained(frame, value, wanted)
     kept = value.kind & kinds
@@ -232,32 +218,31 @@ def has_attribute(frame: Frame, value: Value, name: str) -> bool | None:
     return answers.pop() if len(answers) == 1 else None
 
 
-_CONTAINERS: dict[str, type[Object]] = {
-    "builtins.dict": Mapping,
-    "builtins.list": Sequence,
-    "builtins.tuple": Tuple,
-    "builtins.set": Sequence,
-    "collections.abc.Mapping": Mapping,
-}
-
-
 def is_instance(frame: Frame, value: Value, wanted: Value) -> bool | None:
     """The answer of isinstance where the places of a value decide it, else None."""
     if value.unknown or value.is_nothing:
         return None
-    kinds = _places(frame, wanted)
-    if kinds is None and value.const and _containers(frame, wanted):
+    kinds = places(frame, wanted)
+    if kinds is None and value.const and containers(frame, wanted):
         return False  # a literal number or string, or None
     if kinds is None:
-        return _of_classes(frame, value, wanted)
+        answer = _of_standard(frame, wanted) if value.known(ARRAY) else None
+        return _of_classes(frame, value, wanted) if answer is None else answer
     if value.known(kinds) and kinds not in {HOST, Kind.PYTHON}:
         return True
     return False if not value.kind & kinds and not value.objects else None
 
 
+def _of_standard(frame: Frame, wanted: Value) -> bool | None:
+    """isinstance of an array with classes of the standard library."""
+    if are_sized(frame, wanted):
+        return True
+    return None if without_arrays(frame, wanted) is None or may_be_trees(frame, wanted) else False
+
+
 def restricted(frame: Frame, value: Value, wanted: Value) -> Value:
     """The value without the places where no instance of a class lives."""
-    kinds = _places(frame, wanted)
+    kinds = places(frame, wanted)
     return value if kinds is None or not value.kind & kinds else replace(value, kind=value.kind & kinds)
 
 
@@ -278,42 +263,30 @@ def _of_classes(frame: Frame, value: Value, wanted: Value) -> bool | None:
 
 def _contained(frame: Frame, value: Value, wanted: Value) -> Value:
     """isinstance with a container class came out true: it is that, and no array that was mistaken for one."""
-    kinds = _containers(frame, wanted)
+    kinds = containers(frame, wanted)
     if not kinds:
-        return value
+        rest = without_arrays(frame, wanted)
+        return value if rest is None else _kept_in(value, rest)
     fitting = frozenset(o for o in value.objects if isinstance(base_of(o), tuple(kinds)))
     return replace(value, kind=Kind(0), objects=fitting, unknown=value.unknown or not fitting, const=())
 
 
+def _kept_in(value: Value, kinds: Kind) -> Value:
+    """The value without the arrays and scalars of other places; what is nothing then is not known."""
+    kept = value.kind & kinds
+    if kept == value.kind:
+        return value
+    return replace(value, kind=kept, unknown=value.unknown or not (kept or value.objects), const=())
+
+
 def _not_contained(frame: Frame, key: str, value: Value, wanted: Value) -> None:
-    """isinstance with a container class came out false."""
-    kinds = _containers(frame, wanted)
+    """isinstance with a container class, or one that all arrays are of, came out false."""
+    kinds = containers(frame, wanted)
+    if not kinds and value.kind & ARRAY and are_sized(frame, wanted):
+        rest = value.kind & ~ARRAY
+        if rest or value.objects or value.unknown:
+            frame.state.names[key] = replace(value, kind=rest)
+        return
     fitting = frozenset(o for o in value.objects if kinds and isinstance(base_of(o), tuple(kinds)))
     if fitting and (value.objects - fitting or value.kind or value.unknown):
         frame.state.names[key] = replace(value, objects=value.objects - fitting)
-
-
-def _containers(frame: Frame, wanted: Value) -> list[type[Object]]:
-    """The containers that are asked for; none where anything else is asked for too."""
-    items = frame.engine.unpack_star(wanted)
-    kinds: list[type[Object]] = []
-    for one in items if items is not None else (wanted,):
-        for obj in one.objects:
-            name = frame.engine.models.canonical(obj.name) if isinstance(obj, Library) else ""
-            if name not in _CONTAINERS:
-                return []
-            kinds.append(_CONTAINERS[name])
-    return kinds
-
-
-def _places(frame: Frame, wanted: Value) -> Kind | None:
-    out = Kind(0)
-    items = frame.engine.unpack_star(wanted)
-    for one in items if items is not None else (wanted,):
-        for obj in one.objects:
-            name = frame.engine.models.canonical(obj.name) if isinstance(obj, Library) else ""
-            kind = _CLASSES.get(name)
-            if kind is None:
-                return None
-            out |= kind
-    return out or None
