@@ -1,5 +1,6 @@
 """Heat: the algebra of paces, how it spreads along calls, and the gates of loops as people write them."""
 
+import ast
 import textwrap
 from itertools import product
 
@@ -7,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from jaxlint.interp.fewness import most_of
 from jaxlint.interp.heat import Pace, hotter, spread
 from jaxlint.sites import Heat
 from snippets import PRELUDE, check_marks, rows
@@ -827,6 +829,62 @@ SHAPES = {
     """,
 }
 SHAPE_GAPS: dict[str, str] = {}
+
+FEW_SLICES = (
+    "xs[-1:]", "xs[:1]", "xs[:3]", "xs[:8]", "xs[-8:]", "xs[2:10]", "xs[-5:-2]", "xs[-3:2]", "xs[-2:100]", "xs[:6:2]",
+    "xs[5:2]", "xs[i : i + 1]", "xs[i - 1 : i + 1]", "xs[self.i : self.i + 8]", "xs[:2, 1:]", "enumerate(xs[:3])",
+    "zip(xs, xs[-2:])", "list(xs)[:3]", "make()[-1:]", "short[1:]", "short[i:]", "short[::-1]", "pair[i:n]",
+    "sorted(short)[n:]",
+)  # fmt: skip
+MANY_SLICES = (
+    "xs[1:]", "xs[:9]", "xs[-9:]", "xs[:-1]", "xs[1:-1]", "xs[::2]", "xs[:n]", "xs[i:n]", "xs[i : i + n]",
+    "xs[i : i + 9]", "xs[i : i - 1]", "xs[i : j + 1]", "xs[make() : make() + 1]", "xs[:3:-1]", "xs[:3:n]", "xs[:, :3]",
+    "xs[1:][:-1]", "long[1:]", "long[n:]", "xs[0]", "short[0]", "xs[:]",
+)  # fmt: skip
+
+
+def sliced(heat: str, loop: str) -> str:
+    return (
+        f"{PRELUDE}def f(self, xs, i, j, n, make):\n"
+        "    short, pair, long = [1, 2, 3], (1, 2), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]\n"
+        f"    for x in {loop}:\n        print(step(1.0))  # d2h {heat}\n"
+    )
+
+
+@pytest.mark.parametrize("loop", FEW_SLICES)
+def test_a_slice_of_few_items_is_no_hot_loop(loop: str) -> None:
+    check_marks(sliced("cold", loop))
+
+
+@pytest.mark.parametrize("loop", MANY_SLICES)
+def test_a_slice_of_nobody_knows_how_many_items_is_a_hot_loop(loop: str) -> None:
+    check_marks(sliced("hot", loop))
+
+
+bounds_ = st.none() | st.integers(-12, 12)
+
+
+@few
+@given(bounds_, bounds_, st.none() | st.integers(-2, 3).filter(bool), st.integers(0, 40))
+def test_slices_give_no_more_items_than_is_said_of_them(
+    lower: int | None, upper: int | None, step: int | None, length: int
+) -> None:
+    written = ":".join("" if bound is None else str(bound) for bound in (lower, upper, step))
+    node = ast.parse(f"x[{written}]", mode="eval").body
+    assert isinstance(node, ast.Subscript)
+    assert isinstance(node.slice, ast.Slice)
+    most = most_of(node.slice)
+    assert most is None or len(range(length)[lower:upper:step]) <= most
+
+
+@few
+@given(st.integers(-12, 12), st.integers(-3, 3), st.integers(-3, 9), st.integers(0, 40))
+def test_slices_about_a_name_give_no_more_items_than_is_said_of_them(i: int, a: int, b: int, length: int) -> None:
+    node = ast.parse(f"x[i + {a} : i + {b}]" if a % 2 else f"x[i - {-a} : i + {b}]", mode="eval").body
+    assert isinstance(node, ast.Subscript)
+    assert isinstance(node.slice, ast.Slice)
+    most = most_of(node.slice)
+    assert most is None or len(range(length)[i + a : i + b]) <= most
 
 
 @pytest.mark.parametrize("text", rows(SHAPES, SHAPE_GAPS))

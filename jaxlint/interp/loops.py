@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from jaxlint.interp.assignment import assign
 from jaxlint.interp.effects import is_fetched
 from jaxlint.interp.engine import statement
+from jaxlint.interp.fewness import has_few_turns
 from jaxlint.interp.flow import execute, truth
 from jaxlint.interp.frames import Frame
 from jaxlint.interp.generators import note_suspension
 from jaxlint.interp.heap import base_of
 from jaxlint.interp.heat import Pace, cooler
-from jaxlint.interp.iteration import has_few_turns, items_of, iterated, loop_pace
+from jaxlint.interp.iteration import items_of, iterated, loop_pace
 from jaxlint.interp.joining import join
 from jaxlint.interp.narrowing import narrow
 from jaxlint.interp.scopes import assign_name

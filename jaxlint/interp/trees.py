@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from jaxlint.interp import uses
 from jaxlint.interp.displays import copied
 from jaxlint.interp.engine import handler
+from jaxlint.interp.fewness import FEW
 from jaxlint.interp.frames import Argument, Call
 from jaxlint.interp.heap import base_of, field_names, leaves
 from jaxlint.interp.heat import Pace
-from jaxlint.interp.iteration import FEW
 from jaxlint.interp.joining import join, join_all
 from jaxlint.interp.values import (
     NOTHING,
