@@ -12,7 +12,7 @@ from jaxlint.interp.engine import Engine, handler
 from jaxlint.interp.frames import Call
 from jaxlint.interp.heap import ANY, KEYS, base_of, element_of, field_names, read, values_of
 from jaxlint.interp.joining import join
-from jaxlint.interp.standard import compare_items, new_list, nth_element
+from jaxlint.interp.standard import compare_items, known_elements, list_of, new_list, nth_element
 from jaxlint.interp.transforms import literal
 from jaxlint.interp.values import (
     NONE,
@@ -25,7 +25,6 @@ from jaxlint.interp.values import (
     LibraryObject,
     Mapping,
     Object,
-    Sequence,
     Stream,
     Tuple,
     Value,
@@ -62,15 +61,10 @@ def _stream_next(call: Call) -> Value:
 def _list(call: Call) -> Value:
     first = call.argument(0)
     name = next((name for name in ("list", "deque") if call.name.endswith(name)), "set")
-    made = Sequence(call.frame.place(call.node), call.frame.scope.number, name)
     if first is None:
-        return of(made)
-    items = call.engine.unpack_star(first)
-    if items is not None:
-        for n, item in enumerate(items):
-            call.engine.heap.write(made, str(n), item)
-        return of(made)
-    return new_list(call, nth_element(call, 0), name)
+        return list_of(call, (), NOTHING, name)
+    items = known_elements(call, first)
+    return new_list(call, nth_element(call, 0), name) if items is None else list_of(call, items, first, name)
 
 
 @handler("tuple")
@@ -78,7 +72,7 @@ def _tuple(call: Call) -> Value:
     first = call.argument(0)
     if first is None:
         return of(Tuple(()))
-    items = call.engine.unpack_star(first) or _keys(call, first)
+    items = call.engine.unpack_star(first) or _keys(call, first) or known_elements(call, first)
     return of(Tuple(items)) if items is not None else of(Stream(nth_element(call, 0)))
 
 
@@ -108,6 +102,8 @@ def _dict(call: Call) -> Value:
     made = Mapping(call.frame.place(call.node), call.frame.scope.number)
     for name, value in fields.items():
         heap.write(made, name, value)
+    for a in call.arguments if all(a.keyword is None for a in call.arguments) else ():
+        heap.note_copy(made, a.value)
     return of(made)
 
 

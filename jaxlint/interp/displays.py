@@ -140,6 +140,7 @@ def copied(frame: Frame, node: ast.AST, obj: Object) -> Object:
         value = read(heap, obj, name)
         if value is not None:
             heap.write(made, name, value)
+    heap.note_copy(made, of(below))
     return made
 
 

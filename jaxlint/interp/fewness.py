@@ -5,12 +5,25 @@ import ast
 from jaxlint.interp.frames import Frame
 from jaxlint.interp.heap import ANY, KEYS
 from jaxlint.interp.syntax import FUNCTIONS, LOOPS, children
-from jaxlint.interp.values import UNKNOWN, LibraryObject, Mapping, Sequence, Tuple, Value
+from jaxlint.interp.values import (
+    UNKNOWN,
+    Class,
+    Function,
+    Library,
+    LibraryObject,
+    Mapping,
+    Object,
+    Sequence,
+    Tuple,
+    Value,
+    of,
+)
 
 FEW = 8
 """A loop over at most so many items written out in the source is no hot loop."""
 PAIRING = {"enumerate", "list", "reversed", "sorted", "tuple", "zip"}
 """What has as many turns as the shortest of its arguments."""
+_COPYING = {"dict", "frozenset", "set"}
 _VIEWS = {"items", "keys", "values"}
 
 
@@ -35,7 +48,7 @@ def has_few(frame: Frame, node: ast.AST, iterable: Value) -> bool:
     if isinstance(node, ast.Name | ast.Attribute):
         return _is_few(frame, iterable, node)
     if isinstance(node, ast.Subscript):
-        return _is_few_of(frame, node)
+        return _is_few_of(frame, node, iterable)
     if not isinstance(node, ast.Call):
         return False
     match node:
@@ -43,9 +56,9 @@ def has_few(frame: Frame, node: ast.AST, iterable: Value) -> bool:
             return True
     if node.args and any(isinstance(o, LibraryObject) and o.parts for o in iterable.objects):
         return _has(frame, node.args[0])  # a progress bar turns as often as what it is given
-    if isinstance(node.func, ast.Name) and node.func.id in PAIRING:
+    if isinstance(node.func, ast.Name) and node.func.id in PAIRING | _COPYING:
         return any(_has(frame, a) for a in node.args if not isinstance(a, ast.Starred))
-    return isinstance(node.func, ast.Attribute) and is_view(node) and _has(frame, node.func.value)
+    return isinstance(node.func, ast.Attribute) and _is_method(node, _VIEWS | {"copy"}) and _has(frame, node.func.value)
 
 
 def _has(frame: Frame, node: ast.expr) -> bool:
@@ -57,11 +70,11 @@ def plain_value(frame: Frame, node: ast.expr) -> Value:
     return frame.engine.evaluate(frame, node) if isinstance(node, ast.Name | ast.Attribute) else UNKNOWN
 
 
-def _is_few_of(frame: Frame, node: ast.Subscript) -> bool:
-    """True of a slice that gives few items whatever it slices, and of any slice of what has few."""
+def _is_few_of(frame: Frame, node: ast.Subscript, iterable: Value) -> bool:
+    """True of a slice that gives few items whatever it slices, of any slice of what has few, and of a short item."""
     bounds = node.slice.elts[0] if isinstance(node.slice, ast.Tuple) and node.slice.elts else node.slice
     if not isinstance(bounds, ast.Slice):
-        return False
+        return _is_few(frame, iterable, node)
     most = most_of(bounds)
     return (most is not None and most <= FEW) or (bounds is node.slice and _has(frame, node.value))
 
@@ -101,7 +114,8 @@ def _offset(node: ast.expr | None) -> tuple[str, int] | None:
 
 
 def _is_few(frame: Frame, iterable: Value, node: ast.expr | None = None) -> bool:
-    """True of tuples of few literals, and of lists and dicts displayed here, or in the module, that little is added to.
+    """True of tuples of few literals, of lists and dicts displayed here that little is added to, and of those displayed
+    in a module or a class, and their copies, that nothing is added to.
 
     What a caller gives is not known by its length: other callers give more.
     """
@@ -109,12 +123,19 @@ def _is_few(frame: Frame, iterable: Value, node: ast.expr | None = None) -> bool
         return False
     for obj in iterable.objects:
         if isinstance(obj, Tuple):
-            if not all(v.const or _is_few(frame, v) for v in obj.items):
+            if not all(v.const or _is_few(frame, v) or _is_code(v) for v in obj.items):
                 return False
             count = len(obj.items)
-        elif isinstance(obj, Sequence | Mapping) and (obj.scope == frame.scope.number or _is_of_module(frame, node)):
+        elif isinstance(obj, Sequence | Mapping):
+            own = obj.scope == frame.scope.number
+            if not own and _is_parameter(frame, node):
+                return False
+            if not _is_of_module(frame, node) and not _is_displayed(frame, obj):
+                return False
             fields = frame.engine.heap.fields(obj)
-            added = _appended(frame, node) if ANY in fields and KEYS not in fields else 0
+            added: int | None = 0
+            if ANY in fields and KEYS not in fields:
+                added = _appended(frame, node) if own else None
             if KEYS in fields or added is None:
                 return False
             count = len(fields) - (ANY in fields) + added
@@ -123,6 +144,30 @@ def _is_few(frame: Frame, iterable: Value, node: ast.expr | None = None) -> bool
         if not 0 < count <= FEW:
             return False
     return True
+
+
+def _is_code(value: Value) -> bool:
+    """True of functions and classes, of which nobody writes as many as there are data."""
+    if not value.objects or value.kind or value.unknown:
+        return False
+    return all(isinstance(o, Function | Class | Library) for o in value.objects)
+
+
+def _is_displayed(frame: Frame, obj: Object, depth: int = 4) -> bool:
+    """True of what is displayed here, in a module or in the body of a class, and of copies of nothing else."""
+    if not isinstance(obj, Sequence | Mapping) or obj.scope < 0 or not depth:
+        return False
+    own, originals = obj.scope == frame.scope.number, frame.engine.heap.originals(obj)
+    if not originals:
+        return own or frame.engine.scopes[obj.scope].kind in {"module", "class"}
+    return all(
+        own or _is_few(frame, of(o)) if isinstance(o, Tuple) else _is_displayed(frame, o, depth - 1) for o in originals
+    )
+
+
+def _is_parameter(frame: Frame, node: ast.expr | None) -> bool:
+    parameters = () if frame.info is None else frame.info.parameters
+    return isinstance(node, ast.Name) and any(p.name == node.id for p in parameters)
 
 
 def _is_of_module(frame: Frame, node: ast.expr | None) -> bool:

@@ -38,6 +38,8 @@ PARAMETERS = "**parameters"
 """The field of an activation for the arguments that it stands for, where those are joined."""
 INSTANCES = "**instances"
 """The field of a class for those that are made of it."""
+COPIED = "**copied"
+"""The field of a list or dict for those that it is a copy of."""
 DEFINED = "**defined"
 """The field of a function, by place, for the scopes in which it is defined and the transforms that it is given to."""
 
@@ -56,6 +58,7 @@ class Heap:
         self.clock = 0
         self.records: dict[Class, frozenset[str]] = {}
         self.reads: Reads = {}
+        self._originals: dict[Object, frozenset[Object]] = {}
 
     def of(self, obj: Object) -> Fields:
         """What is kept of an object."""
@@ -82,6 +85,19 @@ class Heap:
     def _changed(self, cell: Cell) -> None:
         self.clock += 1
         cell.changed = cell.stored = self.clock
+
+    def note_copy(self, made: Object, value: Value) -> None:
+        """A list or dict is made with the items of a value, and no more."""
+        known = self._originals.get(made)
+        objects = frozenset(map(base_of, value.objects))
+        if known is None or not objects <= known:
+            self._originals[made] = objects if known is None else known | objects
+            self.note_change((made, COPIED))
+
+    def originals(self, obj: Object) -> frozenset[Object]:
+        """What a list or dict is a copy of; nothing where it is none."""
+        self.note_read((obj, COPIED))
+        return self._originals.get(obj, frozenset())
 
     def declare(self, cls: Class, static: frozenset[str]) -> None:
         """The class has declared fields, of which those that are static are no leaves of a pytree."""

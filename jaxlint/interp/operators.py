@@ -8,12 +8,13 @@ from jaxlint.interp import devices, effects, uses
 from jaxlint.interp.engine import expression
 from jaxlint.interp.frames import Argument, Frame
 from jaxlint.interp.gates import gate_of, gate_of_all
-from jaxlint.interp.heap import ANY, Heap, base_of, element_of, field_names, is_container, known_items, read
+from jaxlint.interp.heap import base_of, element_of, field_names, is_container
 from jaxlint.interp.heat import Gate, Pace
 from jaxlint.interp.joining import join
 from jaxlint.interp.library import fresh_array
 from jaxlint.interp.mappings import doubted_array
 from jaxlint.interp.narrowing import is_of_type, narrow
+from jaxlint.interp.sequences import concatenated, repeated
 from jaxlint.interp.values import (
     NOTHING,
     NULL,
@@ -26,7 +27,6 @@ from jaxlint.interp.values import (
     Mapping,
     Method,
     Null,
-    Object,
     Partial,
     Sequence,
     Stream,
@@ -40,8 +40,6 @@ from jaxlint.interp.values import (
 from jaxlint.kinds import ARRAY, Kind
 from jaxlint.sites import Confidence, Operation
 
-MAX_ITEMS = 16
-"""So many items of a sum of tuples or lists are told apart."""
 _PRECEDENCE = (Kind.TRACER, Kind.DEVICE, Kind.NUMPY, Kind.PYTHON)
 
 
@@ -133,12 +131,12 @@ def binary(
         for text, number, at in ((left, right, nodes[1]), (right, left, nodes[0])):
             if (text.const and isinstance(text.const[0], str)) or (is_container(text) and not text.kind):
                 effects.reading(frame, node, Operation.INDEX, "repetition", [(number, at)])
-                return replace(text, const=("",) if text.const else ())
+                return repeated(frame, node, text, number)
     if name == "Add" and any(v.const and isinstance(v.const[0], str) for v in (left, right)):
         folded = _fold(name, left.const[0], right.const[0]) if left.const and right.const else None
         return constant("") if folded is None else folded
     if name == "Add" and left.objects and right.objects:
-        joined = _concatenated(frame, node, left, right)
+        joined = concatenated(frame, node, left, right)
         if joined is not None:
             return joined
     if left.const and right.const and not left.objects and not right.objects:
@@ -205,29 +203,6 @@ def _fold(name: str, a: object, b: object) -> Value | None:
             case "Mult":
                 return constant(a * b)
     return None
-
-
-def _concatenated(frame: Frame, node: ast.AST, left: Value, right: Value) -> Value | None:
-    a, b = next(iter(left.objects)), next(iter(right.objects))
-    if isinstance(a, Tuple) and isinstance(b, Tuple) and len(left.objects) == len(right.objects) == 1:
-        return of(Tuple(a.items + b.items)) if len(a.items) + len(b.items) <= MAX_ITEMS else None
-    if is_container(left) and is_container(right):
-        heap = frame.engine.heap
-        seq = Sequence(frame.place(node), frame.scope.number)
-        if len(left.objects) == len(right.objects) == 1 and (items := _items(heap, a)) and (more := _items(heap, b)):
-            for n, item in enumerate(items + more):
-                heap.write(seq, str(n), item)
-        else:
-            heap.write(seq, ANY, join(element_of(heap, left), element_of(heap, right)))
-        return of(seq)
-    return None
-
-
-def _items(heap: Heap, obj: Object) -> list[Value]:
-    """The items of a list, where each of them is known; else none."""
-    if not isinstance(base_of(obj), Sequence):
-        return []
-    return [value for name in known_items(heap, obj)[:MAX_ITEMS] if (value := read(heap, obj, name)) is not None]
 
 
 @expression(ast.UnaryOp)

@@ -1,14 +1,15 @@
 """Builtins and the standard library where they take functions or hold values: what no model's words can say."""
 
 import ast
+from collections.abc import Iterable
 
-from jaxlint.interp import effects
+from jaxlint.interp import effects, uses
 from jaxlint.interp.assignment import set_attribute
 from jaxlint.interp.calls import call_with
 from jaxlint.interp.engine import handler
 from jaxlint.interp.entering import call_unknown_arguments
 from jaxlint.interp.frames import Argument, Call, Frame, Mode
-from jaxlint.interp.heap import ANY, base_of, element_of
+from jaxlint.interp.heap import ANY, KEYS, base_of, element_of, field_names, known_items, read
 from jaxlint.interp.heat import Pace
 from jaxlint.interp.iteration import iterated, loop_pace
 from jaxlint.interp.joining import join, join_all
@@ -162,7 +163,9 @@ def _sorted(call: Call) -> Value:
     key = call.argument(1_000, "key")
     compared = element if key is None or key.none_only else call_with(call.frame, call.node, key, [element])
     compare_items(call, compared)
-    return new_list(call, element)
+    given = call.given(0)
+    items = known_elements(call, given)
+    return new_list(call, element) if items is None else list_of(call, [replace(element, const=())] * len(items), given)
 
 
 @handler("extremum")
@@ -313,3 +316,27 @@ def new_list(call: Call, element: Value, name: str = "list") -> Value:
     made = Sequence(call.frame.place(call.node), call.frame.scope.number, name)
     call.engine.heap.write(made, ANY, replace(element, const=()))
     return of(made)
+
+
+def list_of(call: Call, items: Iterable[Value], given: Value, name: str = "list") -> Value:
+    """A new list of these items, which are those of a value."""
+    made = Sequence(call.frame.place(call.node), call.frame.scope.number, name)
+    for n, item in enumerate(items):
+        call.engine.heap.write(made, str(n), item)
+    call.engine.heap.note_copy(made, given)
+    return of(made)
+
+
+def known_elements(call: Call, value: Value) -> tuple[Value, ...] | None:
+    """What the turns over a tuple, list or dict give, where each is known."""
+    items = call.engine.unpack_star(value)
+    if items is not None or len(value.objects) != 1 or value.kind or value.unknown:
+        return items
+    (obj,) = value.objects
+    heap = call.engine.heap
+    if isinstance(base_of(obj), Sequence):
+        held = [v for name in known_items(heap, obj) if (v := read(heap, obj, name)) is not None]
+        return tuple(uses.marked(v, value.sources) for v in held) or None
+    if isinstance(base_of(obj), Mapping) and not {ANY, KEYS} & (keys := dict.fromkeys(field_names(heap, obj))).keys():
+        return tuple(PYTHON for _ in keys) or None
+    return None
