@@ -9,7 +9,7 @@ from jaxlint.interp.assignment import assign, refine_item, remove
 from jaxlint.interp.definitions import define_class, define_function
 from jaxlint.interp.engine import statement
 from jaxlint.interp.firsts import made_in_one_turn, made_once
-from jaxlint.interp.frames import Frame
+from jaxlint.interp.frames import Attempt, Frame
 from jaxlint.interp.gates import gate_of, gated
 from jaxlint.interp.guessing import guess
 from jaxlint.interp.heap import element_of, is_container, leaves
@@ -18,6 +18,7 @@ from jaxlint.interp.joining import join
 from jaxlint.interp.mappings import doubted_array
 from jaxlint.interp.narrowing import narrow
 from jaxlint.interp.operators import binary, in_place
+from jaxlint.interp.raising import is_taken, raised_by
 from jaxlint.interp.scopes import assign_name
 from jaxlint.interp.states import State
 from jaxlint.interp.syntax import DEFINITIONS, LOOPS, Suite, children, walk
@@ -72,7 +73,7 @@ def _way_out(frame: Frame, body: Suite) -> Pace:
     if type(last) not in _WAYS_OUT or frame.staged or any(map(_continues, body)):
         return frame.pace
     if isinstance(last, ast.Raise):
-        return frame.pace if frame.trying else Pace.SINGLE
+        return frame.pace if is_taken(frame, raised_by(frame, last)) else Pace.SINGLE
     if not frame.loops:
         return frame.pace
     return frame.loops[-1] if isinstance(last, ast.Break) else frame.loops[0]
@@ -108,7 +109,7 @@ def _leaves(body: Suite) -> bool:
 def _expression_statement(frame: Frame, node: ast.AST) -> None:
     assert isinstance(node, ast.Expr)
     value = frame.engine.evaluate(frame, node.value)
-    if value.is_nothing and isinstance(node.value, ast.Call) and not frame.trying:
+    if value.is_nothing and isinstance(node.value, ast.Call) and not is_taken(frame, None):
         _only_raised(frame, node.value)
     guards.discarded(frame, node.value, value)
 
@@ -219,7 +220,7 @@ def _assert(frame: Frame, node: ast.AST) -> None:
     if node.msg is not None:
         # Evaluated only on failure, with which a program ends as a rule: what it fetches is no matter, and what it
         # calls is called once.
-        saved, frame.pace = frame.pace, frame.pace if frame.trying else Pace.SINGLE
+        saved, frame.pace = frame.pace, frame.pace if is_taken(frame, AssertionError.__mro__) else Pace.SINGLE
         sites, state = dict(frame.activation.sites), frame.state.copy()
         frame.engine.evaluate(frame, node.msg)
         frame.activation.sites, frame.state = sites, state
@@ -313,10 +314,9 @@ def _try(frame: Frame, node: ast.AST) -> None:
     tolerant = guards.expects_tracers(node)
     frame.tolerant += tolerant
     outer, frame.leaving = frame.leaving, []
-    catching = any(not _raises(handler.body) for handler in node.handlers)
-    frame.trying += catching
+    around, frame.trying = frame.trying, (*frame.trying, Attempt(node, frame)) if node.handlers else frame.trying
     execute(frame, node.body)
-    frame.trying -= catching
+    frame.trying = around
     frame.tolerant -= tolerant
     if held:
         del frame.handlers[-len(held) :]
@@ -345,11 +345,6 @@ def _try(frame: Frame, node: ast.AST) -> None:
         _finally(frame, node.finalbody, after, left)
     else:
         frame.state = after
-
-
-def _raises(body: Suite) -> bool:
-    """True of a handler that raises again, in other words perhaps: the program does not go on behind it."""
-    return isinstance(body[-1], ast.Raise)
 
 
 def _finally(frame: Frame, body: Suite, after: State, left: Seq[State]) -> None:

@@ -43,12 +43,12 @@ class Frame:
     """The running of an activation.
 
     `ends` is the join of the states in which it returns: what its inner functions see afterwards. `leaving` are the
-    states in which something leaves the try statement that is being run. `trying` counts the try statements with
-    handlers around this place inside the innermost loop, those of callers included. `loops` are the paces at which
-    the loops around this place began, the outermost first. `building`: a module's code runs to make its parameters,
-    once, and its loops are over its parts. `own` are the names that the comprehensions around bind, each with whether
-    functions within them use it. `brief` is the pace around loops that all have few turns,
-    by the number in the source. `among` says that one of several functions is being called.
+    states in which something leaves the try statement that is being run. `trying` are the try statements with
+    handlers around this place inside the innermost loop, those of callers included, the outermost first. `loops` are
+    the paces at which the loops around this place began, the outermost first. `building`: a module's code runs to make
+    its parameters, once, and its loops are over its parts. `own` are the names that the comprehensions around bind,
+    each with whether functions within them use it. `brief` is the pace around loops that all have few turns, by the
+    number in the source. `among` says that one of several functions is being called.
     """
 
     engine: "Engine"
@@ -68,7 +68,7 @@ class Frame:
     continues: list[State] = field(default_factory=list)
     leaving: list[State] | None = None
     ends: State | None = None
-    trying: int = 0
+    trying: tuple["Attempt", ...] = ()
     brief: Pace | None = None
     loops: tuple[Pace, ...] = ()
     handlers: list["Handler"] = field(default_factory=list)
@@ -141,6 +141,14 @@ class Frame:
             yield
         finally:
             self.pace = before
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Attempt:
+    """A try statement around the running code, and where it stands: its handlers name their classes there."""
+
+    node: ast.Try | ast.TryStar
+    frame: Frame
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,7 @@ def _loop(frame: Frame, turn: "Turn") -> None:
     is done once.
     """
     breaks, continues, loops, trying = frame.breaks, frame.continues, frame.loops, frame.trying
-    frame.breaks, frame.loops, frame.trying = [], (*loops, frame.pace), 0
+    frame.breaks, frame.loops, frame.trying = [], (*loops, frame.pace), ()
     activation = frame.activation
     sites, calls = activation.sites, activation.calls
     found = frame.state.copy()
@@ -73,7 +73,7 @@ def _loop(frame: Frame, turn: "Turn") -> None:
 def _one_by_one(frame: Frame, turns: Sequence["Turn"]) -> None:
     """Run the turns of a loop over few known items, each with its own."""
     breaks, continues, loops, trying = frame.breaks, frame.continues, frame.loops, frame.trying
-    frame.breaks, frame.loops, frame.trying = [], (*loops, frame.pace), 0
+    frame.breaks, frame.loops, frame.trying = [], (*loops, frame.pace), ()
     for turn in turns:
         frame.continues = []
         turn(frame)

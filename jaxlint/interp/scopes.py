@@ -1,5 +1,7 @@
 """Names: how they are read and bound. Python's rules, on joined values where a name is seen from elsewhere."""
 
+import builtins
+
 from jaxlint.interp.frames import Frame
 from jaxlint.interp.states import Scope
 from jaxlint.interp.values import UNKNOWN, Library, Value, of
@@ -31,7 +33,10 @@ def read_name(frame: Frame, name: str) -> Value:
     return UNKNOWN
 
 
-_CONSTANTS = {"__name__", "__file__", "__debug__", "NotImplemented"}
+_ERRORS = {
+    name for name, value in vars(builtins).items() if isinstance(value, type) and issubclass(value, BaseException)
+}
+_CONSTANTS = {"__name__", "__file__", "__debug__", "NotImplemented"} | _ERRORS
 
 
 def owner(frame: Frame, name: str) -> Scope:
