@@ -730,6 +730,37 @@ SHAPES = {
                 if x.ndim > 2:
                     raise ValueError(f"{x}")  # d2h cold
     """,
+    "a function that returns, or fails at its end": """
+        def f(x, n):
+            if n > 3:
+                print(step(x))  # d2h hot
+                return x
+            for i in range(n):
+                if i:
+                    return step(x)
+            print(step(x))  # d2h hot
+            raise ValueError(f"{step(x)}")  # d2h cold
+        for i in range(99):
+            f(1.0, i)
+    """,
+    "a function that fails at its end": """
+        def f(x, n):
+            print(step(x))  # d2h cold
+            raise ValueError
+        for i in range(99):
+            if i > 3:
+                f(1.0, i)
+    """,
+    "a loop that ends, or fails at its end": """
+        for i in range(99):
+            print(step(i))  # d2h hot
+            if i > 3:
+                print(step(i))  # d2h hot
+                if i > 4:
+                    print(step(i))  # d2h cold
+                    break
+                raise ValueError
+    """,
     "cold on a for": """
         def f(x):
             for i in range(99):  # jaxlint: cold

@@ -73,6 +73,8 @@ def _way_out(frame: Frame, body: Suite) -> Pace:
     if type(last) not in _WAYS_OUT or frame.staged or any(map(_continues, body)):
         return frame.pace
     if isinstance(last, ast.Raise):
+        if any(map(_returns, body)):
+            return frame.pace
         return frame.pace if is_taken(frame, raised_by(frame, last)) else Pace.SINGLE
     if not frame.loops:
         return frame.pace
@@ -90,6 +92,19 @@ def _continues(node: ast.AST) -> bool:
     if kind in _HOLDS_NONE or isinstance(node, ast.expr):
         return False
     return any(map(_continues, children(node)))
+
+
+def _returns(node: ast.AST) -> bool:
+    """True if the function may go back to its caller within the statement, or the loop end there."""
+    kind = type(node)
+    if kind is ast.Return or kind is ast.Break:
+        return True
+    if kind in _NO_WAY or isinstance(node, ast.expr):
+        return False
+    return any(map(_returns, children(node)))
+
+
+_NO_WAY = _HOLDS_NONE - {*LOOPS, ast.Return}
 
 
 def _of_the_rest(frame: Frame, node: ast.If, rest: Suite) -> Pace:
