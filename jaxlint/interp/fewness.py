@@ -128,7 +128,7 @@ def _is_few(frame: Frame, iterable: Value, node: ast.expr | None = None) -> bool
             count = len(obj.items)
         elif isinstance(obj, Sequence | Mapping):
             own = obj.scope == frame.scope.number
-            if not own and _is_parameter(frame, node):
+            if frame.engine.heap.is_repeated(obj) or (not own and _is_parameter(frame, node)):
                 return False
             if not _is_of_module(frame, node) and not _is_displayed(frame, obj):
                 return False
@@ -155,7 +155,7 @@ def _is_code(value: Value) -> bool:
 
 def _is_displayed(frame: Frame, obj: Object, depth: int = 4) -> bool:
     """True of what is displayed here, in a module or in the body of a class, and of copies of nothing else."""
-    if not isinstance(obj, Sequence | Mapping) or obj.scope < 0 or not depth:
+    if not isinstance(obj, Sequence | Mapping) or obj.scope < 0 or not depth or frame.engine.heap.is_repeated(obj):
         return False
     own, originals = obj.scope == frame.scope.number, frame.engine.heap.originals(obj)
     if not originals:

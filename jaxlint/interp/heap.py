@@ -86,6 +86,14 @@ class Heap:
         self.clock += 1
         cell.changed = cell.stored = self.clock
 
+    def note_repeated(self, obj: Object) -> None:
+        """A list has its items many times."""
+        self.note_copy(obj, Value(objects=frozenset((NULL,))))
+
+    def is_repeated(self, obj: Object) -> bool:
+        """True if a list may have its items many times."""
+        return NULL in self.originals(obj)
+
     def note_copy(self, made: Object, value: Value) -> None:
         """A list or dict is made with the items of a value, and no more."""
         known = self._originals.get(made)

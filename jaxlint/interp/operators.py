@@ -131,7 +131,7 @@ def binary(
         for text, number, at in ((left, right, nodes[1]), (right, left, nodes[0])):
             if (text.const and isinstance(text.const[0], str)) or (is_container(text) and not text.kind):
                 effects.reading(frame, node, Operation.INDEX, "repetition", [(number, at)])
-                return repeated(frame, node, text, number)
+                return repeated(frame, text, number)
     if name == "Add" and any(v.const and isinstance(v.const[0], str) for v in (left, right)):
         folded = _fold(name, left.const[0], right.const[0]) if left.const and right.const else None
         return constant("") if folded is None else folded

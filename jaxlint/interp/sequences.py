@@ -2,6 +2,7 @@
 
 import ast
 
+from jaxlint.interp.fewness import FEW
 from jaxlint.interp.frames import Frame
 from jaxlint.interp.heap import ANY, Heap, base_of, element_of, is_container, known_items, read
 from jaxlint.interp.joining import join
@@ -28,24 +29,14 @@ def concatenated(frame: Frame, node: ast.AST, left: Value, right: Value) -> Valu
     return None
 
 
-def repeated(frame: Frame, node: ast.AST, text: Value, number: Value) -> Value:
-    """A text, list or tuple, so many times."""
+def repeated(frame: Frame, text: Value, number: Value) -> Value:
+    """A text, list or tuple, so many times: its items stand for all, and a list that is short may be long now."""
     heap = frame.engine.heap
-    objects: set[Object] = set()
-    for obj in text.objects:
-        if not isinstance(base_of(obj), Sequence):
-            objects.add(obj)
-            continue
-        made = Sequence(frame.place(node), frame.scope.number)
-        items = _items(heap, obj)
-        times = number.const[0] if number.const else None
-        if items and isinstance(times, int) and 0 < len(items) * times <= MAX_ITEMS:
-            for n, item in enumerate(items * times):
-                heap.write(made, str(n), item)
-        else:
-            heap.write(made, ANY, element_of(heap, of(obj)))
-        objects.add(made)
-    return replace(text, objects=frozenset(objects), const=("",) if text.const else ())
+    times = number.const[0] if number.const else None
+    for obj in map(base_of, text.objects):
+        if isinstance(obj, Sequence) and not (isinstance(times, int) and len(known_items(heap, obj)) * times <= FEW):
+            heap.note_repeated(obj)
+    return replace(text, const=("",) if text.const else ())
 
 
 def _items(heap: Heap, obj: Object) -> list[Value]:
