@@ -128,6 +128,7 @@ def given_fields(engine: Engine, cls: Class) -> list[tuple[str, Class]]:
 def instantiate(frame: Frame, node: ast.AST, cls: Class, arguments: Arguments) -> Value:
     """Call a project class: an instance by the place where it is made, its __init__ or its fields run."""
     engine = frame.engine
+    engine.budget.step()
     record = engine.classes.get(cls)
     if record is None:
         return UNKNOWN
@@ -170,7 +171,9 @@ def _constructed(frame: Frame, node: ast.AST, instance: Instance, arguments: Arg
     if init is None and arguments and _is_what_it_holds(engine, cls):
         return arguments[0].value
     if init is not None:
-        engine.call(frame, node, class_attribute(frame, node, init, receiver, cls), arguments)
+        # A class is no method: one that stands there was mixed up with what another use of a decorator returned.
+        methods = replace(init, objects=frozenset(o for o in init.objects if not isinstance(o, Class)))
+        engine.call(frame, node, class_attribute(frame, node, methods, receiver, cls), arguments)
         return receiver
     _fill_fields(frame, node, instance, arguments)
     after = find_in_class(engine, cls, "__post_init__")

@@ -41,6 +41,8 @@ MAX_CONSTANT_CONTEXTS = 5
 MAX_MADE = 64
 """A decorator gets a context for each function that it is put above, a constructor for each instance that it makes:
 what they leave belongs to one of them, not to all."""
+MAX_PLAIN = 1024
+"""Of a decorator that is one expression each costs next to nothing."""
 MAX_TRACED_CONTEXTS = 4
 """In traced code only the tracer rules look on; fewer contexts tell them enough."""
 

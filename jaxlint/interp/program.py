@@ -47,6 +47,11 @@ class FunctionInfo:
         """What runs when the function is called; a lambda's expression stands by itself."""
         return [] if isinstance(self.node, ast.Lambda) else self.node.body
 
+    @property
+    def is_plain(self) -> bool:
+        """True of one expression: a lambda, or a function that does nothing but return."""
+        return isinstance(self.node, ast.Lambda) or (len(self.node.body) == 1 and isinstance(self.node.body[0], ast.Return))
+
 
 class Module:
     """A parsed module. `path` is as displayed; `name` is its dotted name; `requested` where the user asked for it."""
