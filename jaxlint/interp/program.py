@@ -50,7 +50,9 @@ class FunctionInfo:
     @property
     def is_plain(self) -> bool:
         """True of one expression: a lambda, or a function that does nothing but return."""
-        return isinstance(self.node, ast.Lambda) or (len(self.node.body) == 1 and isinstance(self.node.body[0], ast.Return))
+        return isinstance(self.node, ast.Lambda) or (
+            len(self.node.body) == 1 and isinstance(self.node.body[0], ast.Return)
+        )
 
 
 class Module:
