@@ -96,3 +96,27 @@ def test_of_two_readings_of_a_traced_value_the_one_that_works_is_the_likelier() 
     text = "def fails(x, k):\n    if k:\n        x = 2.0\n    if x > 0:  # here\n        return 1.0\n    return 0.0\n\n"
     calls = "import sys\njax.jit(lambda x: fails(x, len(sys.argv)))(1.0)\n"
     assert confidence(text + calls) == {"4": LOW}
+
+
+CHOOSES = "import sys, tool\nx = step(jnp.ones(3))\nchosen = {} if len(sys.argv) > 1 else {}\nchosen(x)  # here\n"
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "sure"),
+    [
+        ("float", "int", HIGH),
+        ("np.asarray", "jnp.asarray", MEDIUM),
+        ("np.asarray", "tool.convert", MEDIUM),
+        ("np.asarray", "print", MEDIUM),
+        ("np.median", "np.linalg.norm", HIGH),
+    ],
+)
+def test_of_several_functions_each_has_to_show_it(one: str, other: str, sure: Confidence) -> None:
+    for text in (CHOOSES.format(one, other), CHOOSES.format(other, one)):
+        assert confidence(text) == {"1": sure}
+
+
+def test_a_module_that_may_be_jnp_is_no_reason_for_an_error() -> None:
+    chosen = "import sys\nxp = np if len(sys.argv) > 1 else jnp\n\n"
+    text = "@jax.jit\ndef f(x):\n    return xp.clip(x, 0, 1)  # here\n"
+    assert confidence(chosen + text) == {"4": LOW}

@@ -43,6 +43,7 @@ from jaxlint.interp.values import (
     replace,
 )
 from jaxlint.kinds import ARRAY, Kind
+from jaxlint.sites import Operation
 
 
 def call(frame: Frame, node: ast.AST, callee: Value, arguments: Arguments) -> Value:
@@ -51,13 +52,17 @@ def call(frame: Frame, node: ast.AST, callee: Value, arguments: Arguments) -> Va
     before = frame.state.fetched
     after: set[Token] | None = None
     among, frame.among = frame.among, frame.among or len(callee.objects) > 1
+    outer, shown = frame.recorded, [set[tuple[int, Operation]]() for _ in range(callee.unknown)]
     for obj in callee.objects:
         if obj != NULL:
             # One of them is called, not all: each starts from what was fetched before the call.
             frame.state.fetched = set(before)
+            frame.recorded = set()
             out = join(out, call_object(frame, node, obj, arguments))
+            shown.append(frame.recorded)
             after = frame.state.fetched if after is None else after & frame.state.fetched
-    frame.among = among
+    frame.among, frame.recorded = among, outer
+    effects.doubt_what_some_show(frame, shown)
     if after is not None:
         frame.state.fetched = after
     if callee.kind & ARRAY:

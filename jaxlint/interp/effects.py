@@ -39,6 +39,8 @@ def record(
         _swallowed(frame, node, operation, callee)
     key = (frame.place(node).number, operation)
     old = frame.activation.sites.get(key)
+    if frame.recorded is not None:
+        frame.recorded.add(key)
     if old is not None and old.confidence > confidence:
         return
     if not traced:
@@ -61,6 +63,17 @@ def record(
         whole=whole,
         tree=tree,
     )
+
+
+def doubt_what_some_show(frame: Frame, shown: Seq[set[tuple[int, Operation]]]) -> None:
+    """Of several functions one is called: a site that not each of them shows is medium at most."""
+    every = set[tuple[int, Operation]]().union(*shown)
+    for key in every - every.intersection(*shown):
+        site = frame.activation.sites.get(key)
+        if site is not None:
+            site.confidence = min(site.confidence, Confidence.MEDIUM)
+    if frame.recorded is not None:
+        frame.recorded |= every
 
 
 _TRANSFERS = frozenset(Operation) - {o for o in Operation if o.value.startswith("guard")} - {
@@ -168,9 +181,12 @@ def reading(
     deep: bool = False,
     containers_only: bool = False,
     detail: str = "",
+    computed: bool = False,
 ) -> bool:
-    """The operation reads its operands on the host. True if it made a site."""
-    derived = operation is Operation.VALUE_SHAPE  # what is fetched is computed from the operand
+    """The operation reads its operands on the host. True if it made a site.
+
+    `computed`: what it fetches is computed from them, so that their own host copies neither serve it nor come of it.
+    """
     device: list[tuple[Value, ast.AST | None]] = []
     tracers: list[tuple[Value, ast.AST | None]] = []
     fresh: list[tuple[Value, ast.AST | None]] = []
@@ -194,14 +210,14 @@ def reading(
                 elif frame.concrete and operation in _WITH_A_VALUE:
                     device.append((replace(leaf, kind=Kind.DEVICE), at))
             elif leaf.kind & Kind.DEVICE:
-                if derived or not is_fetched(frame, leaf.tokens):
+                if computed or not is_fetched(frame, leaf.tokens):
                     whole = whole and leaf is value
                     tree = tree and (leaf is value or is_tree(frame.engine.heap, value))
                     device.append((leaf, at))
                     fresh.append((leaf, at))
                 else:
                     _note_cached(frame, leaf)
-    if not derived:
+    if not computed:
         for leaf, at in fresh:
             mark_fetched(frame, leaf, node, at)
     if tracers:
@@ -212,7 +228,7 @@ def reading(
         if sure is not Confidence.LOW and operation in _NEEDS_VALUES:
             frame.activation.eager = True
         pace = Pace.ONCE if frame.staged else None
-        if not derived and frame.loops and all(_outlasts_loops(frame, leaf, at) for leaf, at in device):
+        if not computed and frame.loops and all(_outlasts_loops(frame, leaf, at) for leaf, at in device):
             pace = frame.loops[0]  # its host copy is made once, by whichever turn comes here first
         record(
             frame, node, operation, callee, device,
