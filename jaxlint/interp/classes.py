@@ -74,8 +74,12 @@ def class_attribute(frame: Frame, node: ast.AST, found: Value, receiver: Value |
     out = NOTHING
     for obj in found.objects:
         match obj:
-            case Function() | Partial() | Transformed() if receiver is not None:
+            case Function() | Transformed() if receiver is not None:
                 out = join(out, of(Method(obj, receiver)))
+            case Property(function, "method") if receiver is not None:
+                partials = [p for p in function.objects if isinstance(p, Partial)]
+                bound = (replace(p, function=_methods(p.function, receiver)) for p in partials)
+                out = join(out, of(*bound))
             case Property(function, "static"):
                 out = join(out, function)
             case Property(function, "class"):
@@ -98,6 +102,10 @@ def class_attribute(frame: Frame, node: ast.AST, found: Value, receiver: Value |
     return out
 
 
+def _methods(functions: Value, receiver: Value) -> Value:
+    return of(*(Method(o, receiver) for o in functions.objects))
+
+
 def _kept(frame: Frame, function: Object, receiver: Value, made: Value) -> Value:
     """A cached property's value: whatever any access computed, under a trace or not."""
     heap = frame.engine.heap
@@ -118,6 +126,15 @@ def all_fields(engine: Engine, cls: Class) -> list[tuple[str, ast.expr | None, C
             for name, annotation in engine.classes[base].fields:
                 out[name] = (name, annotation, base)
     return list(out.values())
+
+
+def is_field(engine: Engine, cls: Class, name: str) -> bool:
+    """True of a name that the nearest class which has it declares as a field."""
+    for base in mro(engine, cls):
+        record = engine.classes.get(base) if isinstance(base, Class) else None
+        if record is not None and name in record.scope.names:
+            return any(field == name for field, _ in record.fields)
+    return False
 
 
 def given_fields(engine: Engine, cls: Class) -> list[tuple[str, Class]]:
