@@ -126,17 +126,12 @@ def test_a_signature_that_only_type_checkers_read_is_no_reading() -> None:
     text = """
 import typing
 
-@typing.overload
-def repeat(f, *, length: int = 1): ...
-@typing.overload
-def repeat(*, length: int = 1): ...
-def repeat(f=None, *, length=1):
-    return f if f is not None else lambda g: repeat(g, length=length)
+class A:
+    @typing.overload
+    def f(self, x: int) -> int: ...
+    def f(self, x):
+        return step(x)
 
-@repeat(length=3)
-def f(x):
-    return step(x)
-
-print(f(1.0))  # here
+print(A().f(1))  # here
 """
     assert confidence(text) == {"1": HIGH}
