@@ -120,18 +120,3 @@ def test_a_module_that_may_be_jnp_is_no_reason_for_an_error() -> None:
     chosen = "import sys\nxp = np if len(sys.argv) > 1 else jnp\n\n"
     text = "@jax.jit\ndef f(x):\n    return xp.clip(x, 0, 1)  # here\n"
     assert confidence(chosen + text) == {"4": LOW}
-
-
-def test_a_signature_that_only_type_checkers_read_is_no_reading() -> None:
-    text = """
-import typing
-
-class A:
-    @typing.overload
-    def f(self, x: int) -> int: ...
-    def f(self, x):
-        return step(x)
-
-print(A().f(1))  # here
-"""
-    assert confidence(text) == {"1": HIGH}

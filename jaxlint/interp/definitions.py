@@ -23,8 +23,8 @@ from jaxlint.interp.values import (
 )
 
 
-def define_function(frame: Frame, node: Definition) -> Value | None:
-    """The value of a function definition, its decorators applied; None of a signature that only type checkers read."""
+def define_function(frame: Frame, node: Definition) -> Value:
+    """The value of a function definition, its decorators applied."""
     engine = frame.engine
     cls = frame.defining_class
     info = frame.module.function(node, cls.place if cls is not None else None)
@@ -38,8 +38,6 @@ def define_function(frame: Frame, node: Definition) -> Value | None:
     value = of(function)
     for decorator in reversed(node.decorator_list):
         decorating = engine.evaluate(frame, decorator)
-        if _OVERLOAD in decorating.objects:
-            return None
         decorated = _decorated(frame, decorator, decorating, Argument(value, node))
         if _replaces(decorated):
             value = decorated
@@ -48,7 +46,6 @@ def define_function(frame: Frame, node: Definition) -> Value | None:
     return value
 
 
-_OVERLOAD = Library("typing.overload")
 _KEEPING = {"abc", "chex", "contextlib", "equinox", "flax", "functools", "haiku", "jax", "jaxtyping", "numpy", "typing"}
 """Libraries whose decorators give no arguments of their own to a function."""
 

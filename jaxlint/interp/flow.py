@@ -370,8 +370,6 @@ def _finally(frame: Frame, body: Suite, after: State, left: Seq[State]) -> None:
 def _function(frame: Frame, node: ast.AST) -> None:
     assert isinstance(node, DEFINITIONS)
     value = define_function(frame, node)
-    if value is None:
-        return
     assign_name(frame, node.name, value)
 
 
