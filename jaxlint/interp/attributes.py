@@ -259,6 +259,9 @@ def _of_class(frame: Frame, node: ast.AST, cls: Class, name: str) -> Value:
         return class_attribute(frame, node, found, None, cls)
     for base in mro(engine, cls):
         if isinstance(base, Library):
+            model = engine.models.function(f"{base.name}.{name}")
+            if model is not None and model.class_method:
+                return of(LibraryMethod(engine.models.canonical(f"{base.name}.{name}"), of(cls)))
             return _of_library(frame, node, base.name, name)
     if name in {"__name__", "__doc__", "__qualname__", "__module__"}:
         return constant("")
