@@ -32,6 +32,8 @@ def record(
     tree: bool = True,
 ) -> None:
     """Note a site of this activation; the same site seen again keeps the surer reading."""
+    if frame.on_cpu and not traced and (operation in UPLOADS or operation is Operation.CREATE):
+        return  # what is put on the host's own processor stays on the host
     if frame.activation.joined and (traced or confidence is not Confidence.HIGH):
         # Many callers stand behind these values, and which go together is not known.
         confidence = Confidence.LOW
@@ -76,6 +78,10 @@ def doubt_what_some_show(frame: Frame, shown: Seq[set[tuple[int, Operation]]]) -
         frame.recorded |= every
 
 
+UPLOADS = {
+    Operation.COMPILED_CALL, Operation.CONSTANT_CALL, Operation.UPLOAD, Operation.EAGER_CALL, Operation.MIXED,
+    Operation.SCALAR_OPERAND, Operation.EXPLICIT_UPLOAD,
+}  # fmt: skip
 _TRANSFERS = frozenset(Operation) - {o for o in Operation if o.value.startswith("guard")} - {
     Operation.MASK, Operation.LEAK, Operation.CACHE, Operation.EXPLICIT_FETCH, Operation.EXPLICIT_UPLOAD,
     Operation.SCALAR_OPERAND, Operation.CREATE,

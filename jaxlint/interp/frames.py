@@ -49,7 +49,8 @@ class Frame:
     the loops around this place began, the outermost first. `building`: a module's code runs to make its parameters,
     once, and its loops are over its parts. `own` are the names that the comprehensions around bind, each with whether
     functions within them use it. `brief` is the pace around loops that all have few turns,
-    by the number in the source. `among` says that one of several functions is being called, and
+    by the number in the source. `on_cpu`: the host's own processor is the device on
+    which new arrays are made. `among` says that one of several functions is being called, and
     `recorded` are the sites that the present one shows here.
     """
 
@@ -78,6 +79,7 @@ class Frame:
     trace_start: bool = False
     traced: bool = False
     jit_disabled: bool = False
+    on_cpu: bool = False
     tolerant: int = 0
     rights: dict[int, Value] = field(default_factory=dict)
     displayed: dict[int, dict[str, Value]] = field(default_factory=dict)

@@ -25,7 +25,6 @@ from jaxlint.interp.values import (
 )
 
 _COLLECTION = "clu.metrics.Collection"
-_METRIC = "clu.metrics.Metric"
 _COLLECTING = "clu.metrics.CollectingMetric"
 
 
@@ -80,7 +79,8 @@ def _metrics_merge(call: Call) -> Value:
         below = base_of(metric)
         collects = isinstance(below, LibraryObject) and below.name == _COLLECTING
         if isinstance(below, Instance):
-            collects = Library(_COLLECTING) in mro(engine, below.cls) and find_in_class(engine, below.cls, "merge") is None
+            own = find_in_class(engine, below.cls, "merge")
+            collects = own is None and Library(_COLLECTING) in mro(engine, below.cls)
         if collects:
             merging = of(LibraryMethod(f"{_COLLECTING}.merge", UNKNOWN))
             engine.call(call.frame, call.node, merging, [_outputs(call, a) for a in call.arguments[:1]])
