@@ -5,6 +5,62 @@ import pytest
 from snippets import check_marks, rows
 
 CLASSES = {
+    "a partial function of a class is no method": """
+        import functools
+
+        def first(x, y=None):
+            return x
+
+        class A:
+            pick = functools.partial(first, y=1)
+
+        print(A().pick(step(1.0)))  # d2h
+        print(A.pick(step(1.0)))  # d2h
+    """,
+    "a partial method is one": """
+        import functools
+
+        class A:
+            def pick(self, k, x):
+                return x if k else 0
+            one = functools.partialmethod(pick, 1)
+
+        print(A().one(step(1.0)))  # d2h
+    """,
+    "the function that a field has as its default is no method": """
+        import dataclasses
+        from typing import Callable
+
+        def first(x, y=None):
+            return x
+
+        @dataclasses.dataclass
+        class A:
+            pick: Callable = first
+            other: Callable = jax.jit(first)
+
+        print(A().pick(step(1.0)))  # d2h
+        print(A().other(step(1.0)))  # d2h
+    """,
+    "a function that is assigned in a class is a method": """
+        def second(x, y=None):
+            return y
+
+        class A:
+            pick = second
+            x: int = 0
+
+        print(A().pick(step(1.0)))  # d2h
+    """,
+    "a key is looked up in a branch of a tree": """
+        import settings
+
+        @jax.jit
+        def run(batch):
+            if settings.keys[0] not in batch["observations"]:
+                batch = batch | {"observations": 1}
+            return batch["observations"]
+    """,
     "wrappers of environments": """
         import gymnasium as gym
         class Single(gym.ObservationWrapper):

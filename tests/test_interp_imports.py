@@ -204,6 +204,31 @@ IMPORTS = {
         make = getattr(jax.numpy, "ones")
         print(make(3))  # d2h
     """,
+    "a name imported again, below what uses and runs it": """
+        import jax, jax.numpy as np
+        @jax.jit
+        def f(x):
+            return np.clip(x, 0, 1)
+        print(f(np.ones(3)))  # d2h
+        import numpy as np
+        print(np.ones(3))
+    """,
+    "a name imported again, above what uses it": """
+        import jax, jax.numpy as np
+        x = np.ones(3)
+        import numpy as np
+        def f(x):
+            return np.sqrt(x)  # d2h
+        f(x + 1)
+    """,
+    "a name imported again as the same thing": """
+        import jax.numpy as jnp
+        import numpy as np
+        def f(x):
+            return np.sqrt(x)  # d2h
+        f(jnp.ones(3))
+        import numpy as np
+    """,
     "the version": """
         import jax
         print(jax.__version__, jax.devices(), jax.default_backend(), jax.process_index(), jax.local_device_count())

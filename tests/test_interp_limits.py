@@ -56,6 +56,12 @@ LARGE = {
     "500 functions": (
         lines(500, lambda n: f"def f{n}(x):\n    return f{(n * 7 + 1) % 500}(step(x)) if x.ndim else x\n") + PLAIN
     ),
+    "constructors that may be any of 12 classes": (
+        "KINDS = []\n\ndef pick(n):\n    return KINDS[n]\n\n"
+        + lines(12, lambda n: f"class C{n}:\n    __init__ = pick({n})\n\nKINDS.append(C{n})\n")
+        + "C3(step(1.0))\n"
+        + PLAIN
+    ),
     "200 methods that call each other": (
         "class A:\n"
         + lines(

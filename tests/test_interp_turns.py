@@ -494,6 +494,24 @@ TESTS = {
             except AssertionError:
                 print(x)
     """,
+    "a mask that picks keeps its host copy": """
+        for n in range(100):
+            x, p = step(jnp.ones(3)), np.ones(3)
+            mask = x > 1
+            y = x[mask]  # d2h hot, h2d hot
+            z = x[mask]  # h2d hot
+            q = p[mask]
+            w = x.at[mask].set(0)  # h2d hot
+            print(mask)
+    """,
+    "what only some positions come of keeps no host copy": """
+        for n in range(100):
+            mask = step(jnp.ones(3)) > 1
+            a = jnp.nonzero(mask)  # d2h hot
+            b = jnp.nonzero(mask)  # d2h hot
+            print(mask)  # d2h hot
+            c = jnp.where(mask)  # d2h hot
+    """,
     "what is fetched by name is paid for": """
         for n in range(100):
             x = step(n)

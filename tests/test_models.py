@@ -25,7 +25,7 @@ UPLOADS = {"eager-call", "upload", "explicit-upload", "compiled-call"}
 PLACES = {"none", "python", "numpy", "device", "host", "unknown", "promote", "elementwise", "scalar"}
 OF_ARGUMENT = {"arg", "device", "numpy", "python", "dispatch", "element", "leaf", "reduced", "kept", "drawn"}
 
-FLAGS = {"boolean", "creates", "deep", "reads_containers"}
+FLAGS = {"boolean", "class_method", "creates", "deep", "reads_containers"}
 ARGUMENTS = {"reads", "uploads", "concrete", "fetches", "value_shape"}
 FUNCTION_KEYS = {"names", "returns", "operation", "upload_operation", "unless", "only_arity", "handler", "when"}
 FUNCTION_KEYS |= {"since", "until"} | FLAGS | ARGUMENTS

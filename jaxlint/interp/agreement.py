@@ -3,7 +3,7 @@ caller that was misread."""
 
 from collections import Counter
 
-from jaxlint.interp.engine import Engine
+from jaxlint.interp.engine import MAX_TRACED_CONTEXTS, Engine
 from jaxlint.interp.states import Activation, RawSite
 from jaxlint.interp.values import Place
 from jaxlint.sites import Confidence, Heat, Operation
@@ -26,16 +26,19 @@ class Agreement:
     def confidence(self, activation: Activation, site: RawSite, heat: Heat) -> Confidence:
         """How sure a site is that this run shows at this heat.
 
-        Where other runs of the function do not show it, it is medium at most. Functions that are compiled somewhere are
-        run eagerly once, to make parameters or to look at a result, but hardly ever in a loop: what says so of one loses
-        a level.
+        Where other runs of the function do not show it, it is medium at most. Functions that are compiled somewhere
+        are run eagerly once, to make parameters or to look at a result, but hardly ever in a loop: what says so of one
+        loses a level. What fails under a trace fails whenever it runs: where there is another reading, of the value or
+        of one of many callers, the one that works is the likelier.
         """
         if activation.info is None:
             return site.confidence
         place, under_trace = activation.info.place, activation.under_trace
-        sure = site.confidence
+        sure, runs = site.confidence, self._runs[place, under_trace]
         shown = self._shown[place, under_trace, site.module.place(site.node).number, site.operation, site.traced]
-        if shown < self._runs[place, under_trace]:
+        if site.traced and (sure is Confidence.MEDIUM or shown < runs >= MAX_TRACED_CONTEXTS):
+            return Confidence.LOW
+        if shown < runs:
             sure = min(sure, Confidence.MEDIUM)
         if heat is Heat.HOT and not site.traced and self._runs[place, not under_trace]:
             sure = Confidence(max(Confidence.LOW, sure - 1))

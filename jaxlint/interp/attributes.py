@@ -3,7 +3,7 @@
 import ast
 
 from jaxlint.interp import effects, guards
-from jaxlint.interp.classes import class_attribute, find_in_class, mro
+from jaxlint.interp.classes import class_attribute, find_in_class, is_field, mro
 from jaxlint.interp.engine import Engine
 from jaxlint.interp.frames import Argument, Call, Frame
 from jaxlint.interp.guessing import guess
@@ -207,7 +207,9 @@ def _of_instance(frame: Frame, node: ast.AST, obj: Object, below: Instance, name
     own = read(engine.heap, obj, name)
     found = find_in_class(engine, below.cls, name)
     if found is not None:
-        bound = class_attribute(frame, node, found, of(obj), below.cls)
+        # The default of a field is an attribute of each instance: it is no method, even if it is a function.
+        receiver = None if is_field(engine, below.cls, name) and not _is_data(found) else of(obj)
+        bound = class_attribute(frame, node, found, receiver, below.cls)
         if own is None or _is_data(found):
             return bound
         own = identified(obj, name, own)
@@ -257,6 +259,9 @@ def _of_class(frame: Frame, node: ast.AST, cls: Class, name: str) -> Value:
         return class_attribute(frame, node, found, None, cls)
     for base in mro(engine, cls):
         if isinstance(base, Library):
+            model = engine.models.function(f"{base.name}.{name}")
+            if model is not None and model.class_method:
+                return of(LibraryMethod(engine.models.canonical(f"{base.name}.{name}"), of(cls)))
             return _of_library(frame, node, base.name, name)
     if name in {"__name__", "__doc__", "__qualname__", "__module__"}:
         return constant("")

@@ -12,7 +12,7 @@ from jaxlint.interp.engine import MAX_DEPTH, Engine
 from jaxlint.interp.frames import Argument, Arguments, Call, Frame, Mode
 from jaxlint.interp.gates import gated
 from jaxlint.interp.guessing import doubted, guessed
-from jaxlint.interp.heap import PARAMETERS, RESULT
+from jaxlint.interp.heap import PARAMETERS, RESULT, on_some_device
 from jaxlint.interp.heat import Pace
 from jaxlint.interp.joining import join
 from jaxlint.interp.library import call_library, returned
@@ -43,6 +43,7 @@ from jaxlint.interp.values import (
     replace,
 )
 from jaxlint.kinds import ARRAY, Kind
+from jaxlint.sites import Operation
 
 
 def call(frame: Frame, node: ast.AST, callee: Value, arguments: Arguments) -> Value:
@@ -51,13 +52,20 @@ def call(frame: Frame, node: ast.AST, callee: Value, arguments: Arguments) -> Va
     before = frame.state.fetched
     after: set[Token] | None = None
     among, frame.among = frame.among, frame.among or len(callee.objects) > 1
+    outer, shown = frame.recorded, [set[tuple[int, Operation]]() for _ in range(callee.unknown)]
     for obj in callee.objects:
         if obj != NULL:
             # One of them is called, not all: each starts from what was fetched before the call.
             frame.state.fetched = set(before)
-            out = join(out, call_object(frame, node, obj, arguments))
+            frame.recorded = set()
+            made = call_object(frame, node, obj, arguments)
+            if frame.on_cpu and not frame.staged and not isinstance(obj, Function | Method | Class):
+                made = on_some_device(made)
+            out = join(out, made)
+            shown.append(frame.recorded)
             after = frame.state.fetched if after is None else after & frame.state.fetched
-    frame.among = among
+    frame.among, frame.recorded = among, outer
+    effects.doubt_what_some_show(frame, shown)
     if after is not None:
         frame.state.fetched = after
     if callee.kind & ARRAY:
@@ -229,7 +237,9 @@ def run(
     engine = frame.engine
     guarded = bool(frame.guards)
     fetched = tuple(n for n, v in bound.items() if v.kind & ARRAY and effects.is_fetched(frame, v.tokens))
-    circumstances = (trace_start, frame.traced, guarded, frame.jit_disabled, frame.concrete, frame.building)
+    circumstances = (
+        trace_start, frame.traced, guarded, frame.jit_disabled, frame.concrete, frame.building, frame.on_cpu,
+    )  # fmt: skip
     activation, bound = context_of(engine, info, function, bound, mode, circumstances, fetched, frame.depth)
     for name, value in bound.items():
         if value.sources or value.objects:
@@ -264,6 +274,7 @@ def run(
         trace_start=trace_start,
         traced=trace_start or frame.traced,
         jit_disabled=frame.jit_disabled,
+        on_cpu=frame.on_cpu,
         concrete=frame.concrete and mode is not Mode.STAGED,
         building=frame.building,
     )

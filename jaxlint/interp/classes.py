@@ -74,8 +74,12 @@ def class_attribute(frame: Frame, node: ast.AST, found: Value, receiver: Value |
     out = NOTHING
     for obj in found.objects:
         match obj:
-            case Function() | Partial() | Transformed() if receiver is not None:
+            case Function() | Transformed() if receiver is not None:
                 out = join(out, of(Method(obj, receiver)))
+            case Property(function, "method") if receiver is not None:
+                partials = [p for p in function.objects if isinstance(p, Partial)]
+                bound = (replace(p, function=_methods(p.function, receiver)) for p in partials)
+                out = join(out, of(*bound))
             case Property(function, "static"):
                 out = join(out, function)
             case Property(function, "class"):
@@ -96,6 +100,10 @@ def class_attribute(frame: Frame, node: ast.AST, found: Value, receiver: Value |
     if found.kind or found.unknown:
         out = join(out, Value(found.kind, unknown=found.unknown, const=found.const, origin=found.origin))
     return out
+
+
+def _methods(functions: Value, receiver: Value) -> Value:
+    return of(*(Method(o, receiver) for o in functions.objects))
 
 
 def _kept(frame: Frame, function: Object, receiver: Value, made: Value) -> Value:
@@ -120,6 +128,15 @@ def all_fields(engine: Engine, cls: Class) -> list[tuple[str, ast.expr | None, C
     return list(out.values())
 
 
+def is_field(engine: Engine, cls: Class, name: str) -> bool:
+    """True of a name that the nearest class which has it declares as a field."""
+    for base in mro(engine, cls):
+        record = engine.classes.get(base) if isinstance(base, Class) else None
+        if record is not None and name in record.scope.names:
+            return any(field == name for field, _ in record.fields)
+    return False
+
+
 def given_fields(engine: Engine, cls: Class) -> list[tuple[str, Class]]:
     """The fields that the constructor of a dataclass-like class takes, each with the class that declares it."""
     return [(name, by) for name, _, by in all_fields(engine, cls) if name not in engine.classes[by].not_given]
@@ -128,6 +145,7 @@ def given_fields(engine: Engine, cls: Class) -> list[tuple[str, Class]]:
 def instantiate(frame: Frame, node: ast.AST, cls: Class, arguments: Arguments) -> Value:
     """Call a project class: an instance by the place where it is made, its __init__ or its fields run."""
     engine = frame.engine
+    engine.budget.step()
     record = engine.classes.get(cls)
     if record is None:
         return UNKNOWN
@@ -170,7 +188,9 @@ def _constructed(frame: Frame, node: ast.AST, instance: Instance, arguments: Arg
     if init is None and arguments and _is_what_it_holds(engine, cls):
         return arguments[0].value
     if init is not None:
-        engine.call(frame, node, class_attribute(frame, node, init, receiver, cls), arguments)
+        # A class is no method: one that stands there was mixed up with what another use of a decorator returned.
+        methods = replace(init, objects=frozenset(o for o in init.objects if not isinstance(o, Class)))
+        engine.call(frame, node, class_attribute(frame, node, methods, receiver, cls), arguments)
         return receiver
     _fill_fields(frame, node, instance, arguments)
     after = find_in_class(engine, cls, "__post_init__")

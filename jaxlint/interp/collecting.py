@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from jaxlint.interp import uses
 from jaxlint.interp.agreement import Agreement
+from jaxlint.interp.effects import UPLOADS
 from jaxlint.interp.engine import Engine
 from jaxlint.interp.heat import Pace, cooler, spread
 from jaxlint.interp.ledger import Used
@@ -18,10 +19,6 @@ from jaxlint.source.positions import Place
 
 MAX_NOTES = 6
 MAX_OPERANDS = 8
-UPLOADS = {
-    Operation.COMPILED_CALL, Operation.CONSTANT_CALL, Operation.UPLOAD, Operation.EAGER_CALL, Operation.MIXED,
-    Operation.SCALAR_OPERAND, Operation.EXPLICIT_UPLOAD,
-}  # fmt: skip
 RETURNED = "a round trip: the data was fetched from the device here"
 
 

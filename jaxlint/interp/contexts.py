@@ -1,6 +1,6 @@
 """Contexts: which activation stands for a call with these arguments."""
 
-from jaxlint.interp.engine import MAX_CONSTANT_CONTEXTS, MAX_CONTEXTS, MAX_MADE, MAX_TRACED_CONTEXTS, Engine
+from jaxlint.interp.engine import MAX_CONSTANT_CONTEXTS, MAX_CONTEXTS, MAX_MADE, MAX_PLAIN, MAX_TRACED_CONTEXTS, Engine
 from jaxlint.interp.frames import Mode
 from jaxlint.interp.heap import PARAMETERS
 from jaxlint.interp.joining import join
@@ -33,7 +33,9 @@ def context_of(
         if known is not None:
             return known, bound
     limit = MAX_TRACED_CONTEXTS if mode is Mode.STAGED else MAX_CONTEXTS
-    if count >= (MAX_MADE if depth < engine.making else limit):
+    if depth < engine.making:
+        limit = MAX_PLAIN if info.is_plain else MAX_MADE
+    if count >= limit:
         return _joined_activation(engine, info, function, bound, mode, circumstances)
     engine.contexts[info.place] = count + 1
     activation = engine.by_key[key] = _new(engine, info, function, circumstances)

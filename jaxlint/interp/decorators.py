@@ -70,7 +70,8 @@ def _partial(call: Call) -> Value:
         return UNKNOWN
     leading = tuple(a.value for a in call.arguments[1:] if a.keyword is None and not a.star)
     keywords = tuple((a.keyword, a.value) for a in call.arguments if a.keyword is not None)
-    return of(Partial(function, leading, keywords))
+    made = of(Partial(function, leading, keywords))
+    return of(Property(made, "method")) if call.name == "functools.partialmethod" else made
 
 
 @handler("identity_decorator")

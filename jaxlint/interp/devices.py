@@ -21,13 +21,18 @@ from jaxlint.kinds import Kind
 from jaxlint.sites import Operation
 
 DEFAULT = "default"
+CPU = "device:cpu"
+"""The host's own processor, which holds arrays as a device does."""
 _DEVICES = 8
 """How many devices the analysis tells apart; a program's further ones are not known."""
 
 
 @handler("devices")
 def _devices(call: Call) -> Value:
-    """jax.devices(): each device by its index."""
+    """jax.devices(): each device by its index; those of the host's processor are one."""
+    asked = call.argument(1 if "local" in call.name else 0, "backend")
+    if asked is not None and asked.const == ("cpu",):
+        return of(Tuple((of(LibraryObject("jax.Device", (asked,))),)))
     if call.arguments:
         return UNKNOWN
     return of(Tuple(tuple(of(LibraryObject("jax.Device", (constant(n),))) for n in range(_DEVICES))))
@@ -82,6 +87,8 @@ def placement_of(target: Value) -> str:
     """The placement that the second argument of device_put means."""
     if target.none_only or target.is_nothing:
         return DEFAULT
+    if target.const == ("cpu",):
+        return CPU
     for obj in target.objects:
         if isinstance(obj, LibraryObject):
             if obj.name == "jax.Device" and obj.parts and obj.parts[0].const:

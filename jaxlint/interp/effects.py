@@ -32,6 +32,8 @@ def record(
     tree: bool = True,
 ) -> None:
     """Note a site of this activation; the same site seen again keeps the surer reading."""
+    if frame.on_cpu and not traced and (operation in UPLOADS or operation is Operation.CREATE):
+        return  # what is put on the host's own processor stays on the host
     if frame.activation.joined and (traced or confidence is not Confidence.HIGH):
         # Many callers stand behind these values, and which go together is not known.
         confidence = Confidence.LOW
@@ -39,6 +41,8 @@ def record(
         _swallowed(frame, node, operation, callee)
     key = (frame.place(node).number, operation)
     old = frame.activation.sites.get(key)
+    if frame.recorded is not None:
+        frame.recorded.add(key)
     if old is not None and old.confidence > confidence:
         return
     if not traced:
@@ -63,6 +67,21 @@ def record(
     )
 
 
+def doubt_what_some_show(frame: Frame, shown: Seq[set[tuple[int, Operation]]]) -> None:
+    """Of several functions one is called: a site that not each of them shows is medium at most."""
+    every = set[tuple[int, Operation]]().union(*shown)
+    for key in every - every.intersection(*shown):
+        site = frame.activation.sites.get(key)
+        if site is not None:
+            site.confidence = min(site.confidence, Confidence.MEDIUM)
+    if frame.recorded is not None:
+        frame.recorded |= every
+
+
+UPLOADS = {
+    Operation.COMPILED_CALL, Operation.CONSTANT_CALL, Operation.UPLOAD, Operation.EAGER_CALL, Operation.MIXED,
+    Operation.SCALAR_OPERAND, Operation.EXPLICIT_UPLOAD,
+}  # fmt: skip
 _TRANSFERS = frozenset(Operation) - {o for o in Operation if o.value.startswith("guard")} - {
     Operation.MASK, Operation.LEAK, Operation.CACHE, Operation.EXPLICIT_FETCH, Operation.EXPLICIT_UPLOAD,
     Operation.SCALAR_OPERAND, Operation.CREATE,
@@ -168,9 +187,12 @@ def reading(
     deep: bool = False,
     containers_only: bool = False,
     detail: str = "",
+    computed: bool = False,
 ) -> bool:
-    """The operation reads its operands on the host. True if it made a site."""
-    derived = operation is Operation.VALUE_SHAPE  # what is fetched is computed from the operand
+    """The operation reads its operands on the host. True if it made a site.
+
+    `computed`: what it fetches is computed from them, so that their own host copies neither serve it nor come of it.
+    """
     device: list[tuple[Value, ast.AST | None]] = []
     tracers: list[tuple[Value, ast.AST | None]] = []
     fresh: list[tuple[Value, ast.AST | None]] = []
@@ -194,14 +216,14 @@ def reading(
                 elif frame.concrete and operation in _WITH_A_VALUE:
                     device.append((replace(leaf, kind=Kind.DEVICE), at))
             elif leaf.kind & Kind.DEVICE:
-                if derived or not is_fetched(frame, leaf.tokens):
+                if computed or not is_fetched(frame, leaf.tokens):
                     whole = whole and leaf is value
                     tree = tree and (leaf is value or is_tree(frame.engine.heap, value))
                     device.append((leaf, at))
                     fresh.append((leaf, at))
                 else:
                     _note_cached(frame, leaf)
-    if not derived:
+    if not computed:
         for leaf, at in fresh:
             mark_fetched(frame, leaf, node, at)
     if tracers:
@@ -212,7 +234,7 @@ def reading(
         if sure is not Confidence.LOW and operation in _NEEDS_VALUES:
             frame.activation.eager = True
         pace = Pace.ONCE if frame.staged else None
-        if not derived and frame.loops and all(_outlasts_loops(frame, leaf, at) for leaf, at in device):
+        if not computed and frame.loops and all(_outlasts_loops(frame, leaf, at) for leaf, at in device):
             pace = frame.loops[0]  # its host copy is made once, by whichever turn comes here first
         record(
             frame, node, operation, callee, device,

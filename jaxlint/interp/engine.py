@@ -41,6 +41,8 @@ MAX_CONSTANT_CONTEXTS = 5
 MAX_MADE = 64
 """A decorator gets a context for each function that it is put above, a constructor for each instance that it makes:
 what they leave belongs to one of them, not to all."""
+MAX_PLAIN = 1024
+"""Of a decorator that is one expression each costs next to nothing."""
 MAX_TRACED_CONTEXTS = 4
 """In traced code only the tracer rules look on; fewer contexts tell them enough."""
 
@@ -192,12 +194,17 @@ class Engine:
                 self.heap.note_change((scope.number, name))
         scope.final = scope.shown = final
 
-    def look_up(self, scope: Scope | None, name: str) -> Value | None:
-        """A name as seen from a scope outwards: classes are skipped, as Python does."""
+    def look_up(self, scope: Scope | None, name: str, *, at_end: bool = True) -> Value | None:
+        """A name as seen from a scope outwards: classes are skipped, as Python does.
+
+        Not `at_end` of the module, where the code that asks may run before its name is bound for the last time.
+        """
         while scope is not None:
             if scope.kind != "class":
                 self.heap.note_read((scope.number, name))
-                value = scope.names.get(name) if scope.final is None else scope.final.get(name, scope.names.get(name))
+                value = scope.names.get(name)
+                if scope.final is not None and (at_end or scope.kind != "module"):
+                    value = scope.final.get(name, value)
                 if value is not None:
                     return value
             scope = None if scope.parent is None else self.scopes[scope.parent]

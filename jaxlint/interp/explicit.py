@@ -6,7 +6,7 @@ from jaxlint.interp import devices, effects, uses
 from jaxlint.interp.calls import identify
 from jaxlint.interp.engine import handler
 from jaxlint.interp.frames import Argument, Call, Frame, Mode
-from jaxlint.interp.heap import leaves, moved
+from jaxlint.interp.heap import leaves, moved, on_some_device
 from jaxlint.interp.heat import Pace
 from jaxlint.interp.library import fresh, fresh_array
 from jaxlint.interp.traces import outer_kind, with_origin
@@ -61,8 +61,8 @@ def _device_put(call: Call) -> Value:
             # An unchanging array that goes to another device again at every turn.
             effects.record(frame, call.node, Operation.REDUNDANT_PUT, "jax.device_put", ((arrays[0], call.node),))
     kind = Kind.TRACER if frame.staged or value.kind.must_be(Kind.TRACER) else Kind.DEVICE
-    out = upload_result(frame, call.node, value, kind)
-    return devices.placed(out, where)
+    out = devices.placed(upload_result(frame, call.node, value, kind), where)
+    return on_some_device(out) if where == devices.CPU and not frame.staged else out
 
 
 def upload_result(frame: Frame, node: ast.AST, value: Value, kind: Kind) -> Value:
@@ -86,7 +86,9 @@ def _host_callback(call: Call) -> Value:
         certain = [(v, at) for v, at in operands if v.kind.must_be(Kind.DEVICE)]
         effects.reading(call.frame, call.node, Operation.HOST_CALLBACK, call.name, certain)
     host = [replace(a, value=moved(a.value, Kind.NUMPY, everything=True)) for a in given]
+    on_cpu, call.frame.on_cpu = call.frame.on_cpu, True  # which JAX makes the default device meanwhile
     _on_host(call, call.given(0, "callback"), host)
+    call.frame.on_cpu = on_cpu
     return NONE if debugging else fresh(call, outer_kind(call), "a callback's results are device arrays")
 
 

@@ -11,6 +11,7 @@ from jaxlint.interp.heat import Gate, Pace
 from jaxlint.interp.program import FunctionInfo, Module
 from jaxlint.interp.states import Activation, Scope, State
 from jaxlint.interp.values import UNKNOWN, Class, Origin, Place, Value, replace
+from jaxlint.sites import Operation
 
 if TYPE_CHECKING:
     from jaxlint.interp.engine import Engine
@@ -48,7 +49,8 @@ class Frame:
     the paces at which the loops around this place began, the outermost first. `building`: a module's code runs to make
     its parameters, once, and its loops are over its parts. `own` are the names that the comprehensions around bind,
     each with whether functions within them use it. `brief` is the pace around loops that all have few turns, by the
-    number in the source. `among` says that one of several functions is being called.
+    number in the source. `on_cpu`: the host's own processor is the device on which new arrays are made. `among` says
+    that one of several functions is being called, and `recorded` are the sites that the present one shows here.
     """
 
     engine: "Engine"
@@ -76,6 +78,7 @@ class Frame:
     trace_start: bool = False
     traced: bool = False
     jit_disabled: bool = False
+    on_cpu: bool = False
     tolerant: int = 0
     rights: dict[int, Value] = field(default_factory=dict)
     displayed: dict[int, dict[str, Value]] = field(default_factory=dict)
@@ -86,6 +89,7 @@ class Frame:
     loop_names: frozenset[str] | set[str] = frozenset()
     loop_bound: frozenset[str] = frozenset()
     among: bool = False
+    recorded: set[tuple[int, Operation]] | None = None
     own: Mapping[str, bool] = field(default_factory=dict)
 
     @property

@@ -121,7 +121,7 @@ def apply_effects(call: Call, model: FunctionModel) -> None:
         )  # fmt: skip
     if model.value_shape and not skipped:
         operands = [(a.value, a.node) for a in chosen(call, model.value_shape, False)]
-        effects.reading(frame, call.node, Operation.VALUE_SHAPE, callee, operands)
+        effects.reading(frame, call.node, Operation.VALUE_SHAPE, callee, operands, computed=True)
     if model.concrete and not _given(call, model.unless):
         operands = [(a.value, a.node) for a in chosen(call, model.concrete, False)]
         effects.reading(frame, call.node, Operation.CONCRETE, callee, operands, deep=True)

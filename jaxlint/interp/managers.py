@@ -4,6 +4,7 @@ import ast
 
 from jaxlint.interp import guards
 from jaxlint.interp.assignment import assign
+from jaxlint.interp.devices import CPU, placement_of
 from jaxlint.interp.engine import statement
 from jaxlint.interp.flow import execute
 from jaxlint.interp.frames import Frame, Guard, Mode
@@ -26,7 +27,7 @@ def _with(frame: Frame, node: ast.AST) -> None:
     assert isinstance(node, ast.With | ast.AsyncWith)
     held = frame.guards
     handlers = len(frame.handlers)
-    disabled, mode = frame.jit_disabled, frame.mode
+    disabled, mode, on_cpu = frame.jit_disabled, frame.mode, frame.on_cpu
     for item in node.items:
         value = frame.engine.evaluate(frame, item.context_expr)
         if isinstance(node, ast.AsyncWith):
@@ -36,6 +37,7 @@ def _with(frame: Frame, node: ast.AST) -> None:
             frame.jit_disabled = frame.jit_disabled or _is_asked(frame, item.context_expr)
         if any(isinstance(o, LibraryObject) and o.name == "jax.ensure_compile_time_eval" for o in value.objects):
             frame.mode = Mode.EAGER  # what depends on no tracer is computed at once
+        frame.on_cpu = _default_is_cpu(value, frame.on_cpu)
         guard = guards.entered(frame, item.context_expr, value)
         if guard is not None:
             frame.guards = (*frame.guards, guard)
@@ -49,10 +51,18 @@ def _with(frame: Frame, node: ast.AST) -> None:
         guards.body_of_guard(frame, node)
     execute(frame, node.body)
     frame.guards = held
-    frame.jit_disabled, frame.mode = disabled, mode
+    frame.jit_disabled, frame.mode, frame.on_cpu = disabled, mode, on_cpu
     del frame.handlers[handlers:]
     if any(_swallows(item.context_expr) for item in node.items):
         frame.state.alive = True
+
+
+def _default_is_cpu(value: Value, before: bool) -> bool:
+    """True within ``jax.default_device`` of the host's processor."""
+    for obj in value.objects:
+        if isinstance(obj, LibraryObject) and obj.name == "jax.default_device":
+            return placement_of(obj.parts[0]) == CPU
+    return before
 
 
 def _is_asked(frame: Frame, node: ast.expr) -> bool:

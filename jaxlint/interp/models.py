@@ -35,19 +35,20 @@ class FunctionModel:
     fetches: Positions = ()
     value_shape: Positions = ()
     boolean: bool = False
+    class_method: bool = False
     handler: str | None = None
     when: tuple[tuple[str, str], ...] = ()
 
 
 _KEYS = {
     "names", "returns", "reads", "operation", "deep", "reads_containers", "unless", "only_with", "only_arity",
-    "dict_values", "uploads", "upload_operation", "creates", "concrete", "fetches", "value_shape", "boolean", "handler",
-    "since", "until", "when",
+    "dict_values", "uploads", "upload_operation", "creates", "concrete", "fetches", "value_shape", "boolean",
+    "class_method", "handler", "since", "until", "when",
 }  # fmt: skip
 
 
 _POSITIONS = {"reads", "unless", "only_with", "uploads", "concrete", "fetches", "value_shape"}
-_FLAGS = {"deep", "reads_containers", "dict_values", "creates", "boolean"}
+_FLAGS = {"deep", "reads_containers", "dict_values", "creates", "boolean", "class_method"}
 _TEXTS = {"returns", "operation", "upload_operation", "handler", "since", "until"}
 _NAME = re.compile(r"\w+(?:\.\w+)*(?:\.\*)?")
 
@@ -293,6 +294,7 @@ def _function(block: dict[str, object], where: str) -> FunctionModel:
         fetches=_positions(block.get("fetches")),
         value_shape=_positions(block.get("value_shape")),
         boolean=bool(block.get("boolean", False)),
+        class_method=bool(block.get("class_method", False)),
         handler=None if handler is None else str(handler),
         when=tuple((option, _returns({"returns": word}, where)) for option, word in when.items()),
     )

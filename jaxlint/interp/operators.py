@@ -357,7 +357,8 @@ def _membership(frame: Frame, node: ast.AST, left: Value, right: Value, nodes: t
             if left.kind & ARRAY or element.kind & ARRAY:
                 operands = [(left, nodes[0]), (element, nodes[1])]
     # A key is looked up in what may be a dict: that it may be an array as well is how its branches look from here.
-    if right.kind & ARRAY and not right.unknown and not any(isinstance(base_of(o), Mapping) for o in right.objects):
+    keyed = left.unknown or not left.kind or any(isinstance(base_of(o), Mapping) for o in right.objects)
+    if right.kind & ARRAY and not right.unknown and not keyed:
         operands = [(arithmetic(frame, node, left, right, nodes, "in"), node)]
     if operands:
         effects.reading(frame, node, Operation.REDUCE, "in", operands)

@@ -47,6 +47,13 @@ class FunctionInfo:
         """What runs when the function is called; a lambda's expression stands by itself."""
         return [] if isinstance(self.node, ast.Lambda) else self.node.body
 
+    @property
+    def is_plain(self) -> bool:
+        """True of one expression: a lambda, or a function that does nothing but return."""
+        return isinstance(self.node, ast.Lambda) or (
+            len(self.node.body) == 1 and isinstance(self.node.body[0], ast.Return)
+        )
+
 
 class Module:
     """A parsed module. `path` is as displayed; `name` is its dotted name; `requested` where the user asked for it."""
@@ -70,6 +77,7 @@ class Module:
         names = _Names()
         _scan(self.tree, names, inner=True)
         self.rebound = frozenset(names.rebound)  # names that functions assign, by global
+        self.imported_again = _imported_again(self.tree)
 
     def place(self, node: ast.AST) -> Place:
         """The name of a node; the same node has the same name."""
@@ -172,6 +180,18 @@ def _handed_back(info: FunctionInfo) -> str | None:
         and not info.is_async
     )
     return names.pop() if plain else None
+
+
+def _imported_again(tree: ast.Module) -> dict[str, int]:
+    """The names that statements of the module import several times, as other things: the line of the last import."""
+    found: dict[str, dict[tuple[str | None, str], int]] = {}
+    for node in tree.body:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            source = node.module if isinstance(node, ast.ImportFrom) else None
+            for alias in node.names:
+                name = alias.asname or alias.name.partition(".")[0]
+                found.setdefault(name, {})[source, alias.name if alias.asname or source else name] = node.lineno
+    return {name: max(lines.values()) for name, lines in found.items() if len(lines) > 1}
 
 
 def _marked_nodes(tree: ast.Module, marks: Mapping[int, str]) -> dict[int, str]:

@@ -30,6 +30,7 @@ from jaxlint.interp import (
     imports,
     loops,
     managers,
+    metrics,
     operators,
     patterns,
     standard,
@@ -54,8 +55,8 @@ from jaxlint.source.stack import on_a_deep_stack
 
 PARTS = (
     comprehensions, concurrency, containers, control, decorators, definitions, devices, dispatch, displays, explicit,
-    expressions, flow, frameworks, generators, gradients, guards, imports, loops, managers, operators, patterns,
-    standard, traces, transforms, trees,
+    expressions, flow, frameworks, generators, gradients, guards, imports, loops, managers, metrics, operators,
+    patterns, standard, traces, transforms, trees,
 )  # fmt: skip
 """The modules that register what they hold with the engine when they are imported."""
 

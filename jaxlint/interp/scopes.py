@@ -24,7 +24,8 @@ def read_name(frame: Frame, name: str) -> Value:
             return value
     if frame.info is not None and name in frame.info.local_names and scope is not None and name not in scope.names:
         return UNKNOWN
-    value = engine.look_up(scope, name)
+    last = frame.module.imported_again.get(name, 0)
+    value = engine.look_up(scope, name, at_end=frame.info is None or frame.info.node.lineno > last)
     if value is not None:
         return value
     builtin = f"builtins.{name}"

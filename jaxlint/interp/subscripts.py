@@ -168,12 +168,19 @@ def effects_of_index(
             if part.kind & Kind.TRACER and not frame.concrete:
                 traced_set = [(part, at)]
                 effects.record(frame, node, Operation.MASK, None, traced_set, traced=True)
+            elif effects.is_fetched(frame, part.tokens):
+                _index_from_host(frame, node, replace(part, kind=Kind.NUMPY), at, base)
             elif base.kind & ARRAY or base.unknown:
                 effects.reading(frame, node, Operation.VALUE_SHAPE, "boolean indexing", [(part, at)])
-        elif part.kind & Kind.NUMPY and not part.kind & ARRAY and base.kind.must_be(Kind.DEVICE) and not frame.staged:
-            effects.upload(frame, node, Operation.EAGER_CALL, "indexing", ((part, at),), [part], beside=base)
+        elif part.kind & Kind.NUMPY and not part.kind & ARRAY:
+            _index_from_host(frame, node, part, at, base)
         elif part.known(Kind.PYTHON) and base.kind.must_be(Kind.DEVICE) and not frame.staged:
             effects.record(frame, node, Operation.SCALAR_OPERAND, "indexing", ((part, at),))
+
+
+def _index_from_host(frame: Frame, node: ast.AST, index: Value, at: ast.AST | None, base: Value) -> None:
+    if base.kind.must_be(Kind.DEVICE) and not frame.staged:
+        effects.upload(frame, node, Operation.EAGER_CALL, "indexing", ((index, at),), [index], beside=base)
 
 
 def _array_item(frame: Frame, node: ast.AST, base: Value, index: Value, at: ast.AST | None, is_slice: bool) -> Value:

@@ -326,7 +326,8 @@ class Super(Object):
 
 @dataclass(frozen=True, slots=True)
 class Property(Object):
-    """A descriptor on a class: `how` is property, static, class or cached; `setter` is what assignment calls."""
+    """A descriptor on a class: `how` is property, static, class, method (a partial one) or cached; `setter` is what
+    assignment calls."""
 
     function: Value
     how: str
