@@ -61,6 +61,7 @@ def test_a_module_has_no_other_runs() -> None:
         ("for i in range(9):\n    loss(w, np.ones(3))\n", HIGH),
         ("compiled(w, np.ones(3))\nfor i in range(9):\n    loss(w, np.ones(3))\n", MEDIUM),
         ("compiled(w, np.ones(3))\nfor i in range(9):\n    loss(w, np.ones(3))\nloss(w, jnp.ones(3))\n", LOW),
+        ("compiled(w, np.ones(3))\nfor i in range(9):\n    if i % 3 == 0:\n        loss(w, np.ones(3))\n", MEDIUM),
         ("compiled(w, np.ones(3))\nloss(w, np.ones(3))\n", HIGH),
         ("compiled(w, np.ones(3))\nloss(w, np.ones(3))\nloss(w, jnp.ones(3))\n", MEDIUM),
     ],

@@ -40,6 +40,6 @@ class Agreement:
             return Confidence.LOW
         if shown < runs:
             sure = min(sure, Confidence.MEDIUM)
-        if heat is Heat.HOT and not site.traced and self._runs[place, not under_trace]:
+        if heat is not Heat.COLD and not site.traced and self._runs[place, not under_trace]:
             sure = Confidence(max(Confidence.LOW, sure - 1))
         return sure
