@@ -368,6 +368,17 @@ CALLS = {
 CALL_GAPS: dict[str, str] = {}
 
 VALUES = {
+    "a choice between values that are off is an array": """
+        @jax.jit
+        def f(x):
+            mask = jnp.where(x > 0, False, x > 1)
+            return jnp.abs(x) * mask * jnp.where(x > 0, 0, 0) * jnp.where(x > 0, False, False)
+    """,
+    "the first axis is an axis": """
+        x = np.asarray(step(jnp.ones((3, 3))))  # d2h
+        step(np.count_nonzero(x, axis=0))  # h2d
+        step(np.count_nonzero(x, axis=None))
+    """,
     "formatted by an operator, as text and as bytes": """
         print("%s" % step(1.0))  # d2h
         print(b"%d" % step(1))  # d2h

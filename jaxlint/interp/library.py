@@ -22,7 +22,6 @@ from jaxlint.interp.values import (
     Tuple,
     Value,
     array,
-    constant,
     of,
     replace,
 )
@@ -88,16 +87,19 @@ def _given(call: Call, names: Positions) -> bool:
 def _word_of(call: Call, model: FunctionModel) -> str:
     """What the call returns: options that are given change it, those excepted that say what holds without them."""
     for option, word in model.when:
-        negated, (name, _, text) = option.startswith("not "), option.removeprefix("not ").partition("=")
+        negated, given = option.startswith("not "), option.startswith("given ")
+        name, _, text = option.removeprefix("not ").removeprefix("given ").partition("=")
         value = call.argument(int(name)) if name.isdigit() else call.argument(1_000, name)
-        if value is None:
+        if value is None or (given and value.none_only):
             continue
-        if value.const == (text,) if text else (value.const in _OFF) is negated:
+        if given or (value.const == (text,) if text else _is_off(value) is negated):
             return word
     return model.returns
 
 
-_OFF = {constant(None).const, constant(False).const}
+def _is_off(value: Value) -> bool:
+    """True of None and False, not of the number 0, which equals False: it is an axis."""
+    return bool(value.const) and (value.const[0] is None or value.const[0] is False)
 _LISTS_ONLY = {Operation.NUMPY_CONVERSION, Operation.NUMPY_FUNCTION}
 
 
