@@ -632,6 +632,52 @@ CLASSES = {
 CLASS_GAPS: dict[str, str] = {}
 
 RECORDS = {
+    "a class whose flattening does not name its children has settings and arrays": """
+        import dataclasses
+
+        def tree(cls):
+            cls = dataclasses.dataclass(cls)
+            names = [f.name for f in dataclasses.fields(cls)]
+            cls.children = lambda self: [getattr(self, n) for n in names]
+
+            def flatten(obj):
+                return tuple(obj.children()), ()
+
+            jax.tree_util.register_pytree_node(cls, flatten, lambda aux, children: cls(*children))
+            return cls
+
+        @tree
+        class Conf:
+            shape: tuple
+            weights: jax.Array
+
+        @jax.jit
+        def f(x, conf):
+            if conf.weights.sum() > 0:  # tracer
+                return x
+            return x + jnp.zeros(conf.shape)
+
+        f(jnp.ones((2, 3)), Conf((2, 3), step(1.0)))
+    """,
+    "a class whose flattening names its children has no other": """
+        @jax.tree_util.register_pytree_node_class
+        class Conf:
+            def __init__(self, shape, weights):
+                self.shape, self.weights = shape, weights
+
+            def tree_flatten(self):
+                return (self.shape,), self.weights
+
+            @classmethod
+            def tree_unflatten(cls, aux, children):
+                return cls(children[0], aux)
+
+        @jax.jit
+        def f(x, conf):
+            return x + jnp.zeros(conf.shape)  # tracer
+
+        f(jnp.ones((2, 3)), Conf((2, 3), 1))
+    """,
     "what a dataclass does not take": """
         import dataclasses
         import typing

@@ -319,8 +319,8 @@ def _register_tree(call: Call) -> Value:
     return classes
 
 
-def _kept_out(call: Call, cls: Class) -> frozenset[str]:
-    """The fields of a registered class that are no children of its tree."""
+def _kept_out(call: Call, cls: Class) -> frozenset[str] | None:
+    """The fields of a registered class that are no children of its tree; None where its flattening does not name them."""
     static = literal(call.frame, call.argument(2, "meta_fields") or UNKNOWN)
     if isinstance(static, tuple):
         return frozenset(str(name) for name in static)
@@ -328,7 +328,8 @@ def _kept_out(call: Call, cls: Class) -> frozenset[str]:
     for obj in flatten.objects:
         info = call.engine.by_place.get(obj.place) if isinstance(obj, Function) else None
         if info is not None:
-            return auxiliary_names(info.node) | _no_children(call.engine, cls, child_names(info.node))
+            children, rest = child_names(info.node), auxiliary_names(info.node)
+            return rest | _no_children(call.engine, cls, children) if children or rest else None
     return frozenset()
 
 

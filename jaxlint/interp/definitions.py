@@ -191,7 +191,8 @@ def _returned_attributes(root: ast.AST, position: int) -> frozenset[str]:
                     assigned.setdefault(target.id, []).append(node.value)
     parts = [*walk(returned)]
     parts += [n for p in parts if isinstance(p, ast.Name) for v in assigned.get(p.id, ()) for n in walk(v)]
-    return frozenset(n.attr for n in parts if isinstance(n, ast.Attribute))
+    methods = {id(n.func) for n in parts if isinstance(n, ast.Call)}
+    return frozenset(n.attr for n in parts if isinstance(n, ast.Attribute) and id(n) not in methods)
 
 
 def _is_option(call: ast.Call, keyword: str, value: bool) -> bool:

@@ -107,9 +107,13 @@ class Heap:
         self.note_read((obj, COPIED))
         return self._originals.get(obj, frozenset())
 
-    def declare(self, cls: Class, static: frozenset[str]) -> None:
-        """The class has declared fields, of which those that are static are no leaves of a pytree."""
-        self.records[cls] = static
+    def declare(self, cls: Class, static: frozenset[str] | None) -> None:
+        """The class has declared fields, of which those that are static are no leaves of a pytree; None where that is
+        not known: then its arrays are leaves, and its numbers settings."""
+        if static is None:
+            self.records.pop(cls, None)
+        else:
+            self.records[cls] = static
         self.clock += 1
         self._static.stored = self.clock
 

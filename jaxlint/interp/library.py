@@ -124,8 +124,9 @@ def apply_effects(call: Call, model: FunctionModel) -> None:
     if model.value_shape and not skipped:
         operands = [(a.value, a.node) for a in chosen(call, model.value_shape, False)]
         effects.reading(frame, call.node, Operation.VALUE_SHAPE, callee, operands, computed=True)
-    if model.concrete and not _given(call, model.unless):
-        operands = [(a.value, a.node) for a in chosen(call, model.concrete, False)]
+    needed = tuple(p for p in model.concrete if p in model.unless) if _given(call, model.unless) else model.concrete
+    if needed:
+        operands = [(a.value, a.node) for a in chosen(call, needed, False)]
         effects.reading(frame, call.node, Operation.CONCRETE, callee, operands, deep=True)
     if model.fetches and not frame.staged:
         operands = [(a.value, a.node) for a in chosen(call, model.fetches, False) if a.value.kind.must_be(Kind.DEVICE)]
