@@ -320,7 +320,7 @@ def _register_tree(call: Call) -> Value:
 
 
 def _kept_out(call: Call, cls: Class) -> frozenset[str] | None:
-    """The fields of a registered class that are no children of its tree; None where its flattening does not name them."""
+    """The fields of a registered class that are no children of its tree; None if its flattening does not name those."""
     static = literal(call.frame, call.argument(2, "meta_fields") or UNKNOWN)
     if isinstance(static, tuple):
         return frozenset(str(name) for name in static)

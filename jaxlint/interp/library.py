@@ -100,6 +100,8 @@ def _word_of(call: Call, model: FunctionModel) -> str:
 def _is_off(value: Value) -> bool:
     """True of None and False, not of the number 0, which equals False: it is an axis."""
     return bool(value.const) and (value.const[0] is None or value.const[0] is False)
+
+
 _LISTS_ONLY = {Operation.NUMPY_CONVERSION, Operation.NUMPY_FUNCTION}
 
 
