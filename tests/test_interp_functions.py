@@ -368,6 +368,16 @@ CALLS = {
 CALL_GAPS: dict[str, str] = {}
 
 VALUES = {
+    "what is loaded from a file is an array, or NumPy's reader of several": """
+        print(jnp.load("x.npy"))  # d2h
+        print(jnp.load("x.npz")["x"])
+        print(float(jnp.load(open("x"))["x"]))
+    """,
+    "arithmetic of what is not known is not known": """
+        import settings
+        x = settings.a % settings.b
+        print(step(x) if x == 0 else step(1.0))  # d2h
+    """,
     "a choice between values that are off is an array": """
         @jax.jit
         def f(x):

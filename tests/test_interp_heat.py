@@ -333,6 +333,81 @@ def test_the_tests_of_a_comprehension_are_tests(tests: str, heat: str) -> None:
 
 
 SHAPES = {
+    "a test that is put somewhere, and asked there": """
+        import c
+        for i in range(1000):
+            m = step(i)
+            t = True if (i + 1) % c.n == 0 else False
+            if t:
+                print(m)  # d2h periodic
+        for i in range(1000):
+            m = step(i)
+            a, b = i % c.a == 0, i % 10 == 0
+            if a or b:
+                print(m)  # d2h periodic
+        for i in range(1000):
+            m = step(i)
+            a, b = [True if i % f == 0 else False for f in (c.a, c.b)]
+            if b:
+                print(m)  # d2h periodic
+        for i in range(1000):
+            m = step(i)
+            due = [i % f == 0 for f in (c.a, c.b)]
+            if due[0]:
+                print(m)  # d2h periodic
+        for i in range(1000):
+            m = step(i)
+            due = {"log": i % c.a == 0, "all": c.b}
+            if due["log"]:
+                print(m)  # d2h periodic
+            if due["all"]:
+                print(m + 1)  # d2h hot
+        for i in range(1000):
+            m = step(i)
+            t = False if i % c.n == 0 else True
+            if t:
+                print(m)  # d2h hot
+    """,
+    "a test that is given": """
+        def log(m, now, where=None):
+            if not now:
+                return
+            print(m)  # d2h periodic
+        def show(m, now=True):
+            if now:
+                print(m)  # d2h hot
+        for i in range(1000):
+            log(step(i), i % 10 == 0)
+            log(step(i), now=i % 10 == 0, where=1)
+            show(step(i), i % 10 == 0)
+            show(step(i))
+    """,
+    "a list made of the items of a dict is as rare as the dict": """
+        class Log:
+            def __init__(self):
+                self.names = None
+            def write(self, row):
+                if self.names is None:
+                    self.names = [k for k, v in row.items() if not isinstance(v, str)]
+                print(",".join([str(row.get(k, "")) for k in self.names]))  # d2h periodic
+        log = Log()
+        for i in range(1000):
+            row = {"a": step(i), "b": step(i + 1)}
+            if i % 10 == 0:
+                log.write(row)
+    """,
+    "a list made of other things is not": """
+        class Log:
+            def __init__(self, paths):
+                self.names = [p for p in paths]
+            def write(self, x):
+                for k in self.names:
+                    print(step(x))  # d2h hot
+        log = Log(open("paths"))
+        for i in range(1000):
+            if i % 10 == 0:
+                log.write(i)
+    """,
     "a loop": """
         def f(x):
             print(step(x))  # d2h cold

@@ -16,6 +16,7 @@ FETCH = "for _ in range(9):\n    print(step(1.0))"
         PRELUDE + CONFIGURATION + FETCH,
         PRELUDE + f"def main():\n    {CONFIGURATION}    {FETCH.splitlines()[0]}\n    {FETCH.splitlines()[1]}\nmain()",
         'import os\nos.environ["JAX_PLATFORMS"] = "cuda"\n' + ENVIRONMENT + PRELUDE + FETCH,
+        'import numpyro\nnumpyro.set_platform("cpu")\n' + PRELUDE + FETCH,
     ],
 )
 def test_a_file_that_asks_for_the_cpu_is_silent_and_said_to_be(text: str) -> None:
@@ -33,6 +34,7 @@ def test_a_file_that_asks_for_the_cpu_is_silent_and_said_to_be(text: str) -> Non
         PRELUDE + f"def main(arguments):\n    if arguments.cpu:\n        {CONFIGURATION}main(None)\n" + FETCH,
         "import os\nfor name in ['cpu']:\n    os.environ['JAX_PLATFORMS'] = 'cpu'\n" + PRELUDE + FETCH,
         ENVIRONMENT + "os.environ['JAX_PLATFORMS'] = 'cuda'\n" + PRELUDE + FETCH,
+        "import numpyro\nnumpyro.set_platform('gpu')\n" + PRELUDE + FETCH,
         "import os\nos.environ.setdefault('JAX_PLATFORMS', 'cpu')\n" + PRELUDE + FETCH,
     ],
 )

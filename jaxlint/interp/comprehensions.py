@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from jaxlint.interp.assignment import assign
 from jaxlint.interp.engine import expression
 from jaxlint.interp.frames import Frame
-from jaxlint.interp.gates import gate_of
+from jaxlint.interp.gates import evaluate_gated, gate_of
 from jaxlint.interp.generators import note_suspension
 from jaxlint.interp.heap import ANY, KEYS
 from jaxlint.interp.heat import Gate, Pace
@@ -30,9 +30,10 @@ def _comprehension(frame: Frame, node: ast.AST) -> Value:
     assert isinstance(node, ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp)
     heap = frame.engine.heap
     key = NOTHING
+    paces: set[Pace] = set()
     for _ in range(2):
         with _own_names(frame, node):
-            element, key = _turns(frame, node, node.generators)
+            element, key = _turns(frame, node, node.generators, paces)
     if isinstance(node, ast.GeneratorExp):
         return of(Stream(element))
     if isinstance(node, ast.DictComp):
@@ -42,6 +43,8 @@ def _comprehension(frame: Frame, node: ast.AST) -> Value:
         return of(found)
     seq = ListOf(frame.place(node), frame.scope.number, "list" if isinstance(node, ast.ListComp) else "set")
     heap.write(seq, ANY, element)
+    if paces == {Pace.ITEMS}:
+        frame.engine.of_items.add(seq)
     return of(seq)
 
 
@@ -70,7 +73,9 @@ def _own_names(frame: Frame, node: Comprehension) -> Iterator[None]:
         names.update((n, value) for n, value in saved.items() if n.partition(".")[0] in bound)
 
 
-def _turns(frame: Frame, node: Comprehension, loops: Sequence[ast.comprehension]) -> tuple[Value, Value]:
+def _turns(
+    frame: Frame, node: Comprehension, loops: Sequence[ast.comprehension], paces: set[Pace]
+) -> tuple[Value, Value]:
     engine, comp = frame.engine, loops[0]
     iterable = engine.evaluate(frame, comp.iter)
     if comp.is_async and not isinstance(node, ast.GeneratorExp):
@@ -79,7 +84,9 @@ def _turns(frame: Frame, node: Comprehension, loops: Sequence[ast.comprehension]
     token = (place, frame.activation.number)
     frame.state.fetched = {t for t in frame.state.fetched if t[0] != place}
     element = iterated(frame, comp.iter, iterable, token)
-    with frame.at_pace(loop_pace(frame, comp.iter, iterable)):
+    pace = loop_pace(frame, comp.iter, iterable)
+    paces.add(pace)
+    with frame.at_pace(pace):
         assign(frame, comp.target, element)
         for test in comp.ifs:
             engine.truth(frame, test, engine.evaluate(frame, test))
@@ -87,8 +94,8 @@ def _turns(frame: Frame, node: Comprehension, loops: Sequence[ast.comprehension]
             if not frame.staged and gate_of(frame, test) is Gate.PASSED:
                 frame.pace = frame.pace.then(Pace.GATED)
         if len(loops) > 1:
-            return _turns(frame, node, loops[1:])
+            return _turns(frame, node, loops[1:], paces)
         if isinstance(node, ast.DictComp):
             key = engine.evaluate(frame, node.key)
-            return engine.evaluate(frame, node.value), key
-        return engine.evaluate(frame, node.elt), NOTHING
+            return evaluate_gated(frame, node.value), key
+        return evaluate_gated(frame, node.elt), NOTHING

@@ -7,6 +7,7 @@ from collections.abc import Sequence as Seq
 from jaxlint.interp import effects
 from jaxlint.interp.engine import expression
 from jaxlint.interp.frames import Frame
+from jaxlint.interp.gates import evaluate_gated
 from jaxlint.interp.guessing import doubted
 from jaxlint.interp.heap import ANY, KEYS, base_of, element_of, field_names, read
 from jaxlint.interp.joining import join
@@ -40,7 +41,7 @@ def _elements(frame: Frame, elements: Seq[ast.expr]) -> tuple[list[Value], bool]
     for element in elements:
         if len(out) >= MAX_JOINED and _is_data(element):
             continue
-        value = engine.evaluate(frame, element.value if isinstance(element, ast.Starred) else element)
+        value = evaluate_gated(frame, element.value if isinstance(element, ast.Starred) else element)
         if not isinstance(element, ast.Starred):
             out.append(value)
         elif (items := engine.unpack_star(value)) is not None:
@@ -89,7 +90,7 @@ def _dict(frame: Frame, node: ast.AST) -> Value:
         if n >= MAX_KEYS and key is not None and _is_data(key) and _is_data(item):
             continue
         name = None if key is None else engine.evaluate(frame, key)
-        value = engine.evaluate(frame, item)
+        value = evaluate_gated(frame, item)
         if n >= MAX_KEYS:
             continue
         if name is None:

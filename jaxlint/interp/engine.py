@@ -76,6 +76,7 @@ class Engine:
         self.classes_at: dict[Place, list[Class]] = {}
         self.bases_of: dict[Class, list[Class | Library]] = {}
         self.instances: dict[Class, list[Object]] = {}
+        self.of_items: set[Object] = set()  # the lists that were made of the items of a dict or the leaves of a tree
         self.repeated: set[Object] = set()  # the instances that a loop makes, others at each turn
         self.by_place: dict[Place, FunctionInfo] = {}
         self.module_activations: dict[str, Activation] = {}

@@ -7,7 +7,7 @@ import ast
 from jaxlint.interp import effects, uses
 from jaxlint.interp.engine import expression
 from jaxlint.interp.frames import Argument, Frame
-from jaxlint.interp.gates import gated
+from jaxlint.interp.gates import evaluate_gated, gated
 from jaxlint.interp.heap import ANY, KEYS, field_names, read
 from jaxlint.interp.heat import Gate
 from jaxlint.interp.scopes import assign_name, read_name
@@ -91,11 +91,14 @@ def _subscript(frame: Frame, node: ast.AST) -> Value:
     assert isinstance(node, ast.Subscript)
     base = frame.engine.evaluate(frame, node.value)
     index, at = evaluate_index(frame, node.slice)
+    value: Value | None = None
     if index.const and isinstance(index.const[0], str) and isinstance(node.value, ast.Name | ast.Attribute):
-        refined = frame.state.names.get(f"{path_of(node.value)}.[{index.const[0]}]")
-        if refined is not None:
-            return refined
-    return frame.engine.subscript(frame, node, base, index, at)
+        value = frame.state.names.get(f"{path_of(node.value)}.[{index.const[0]}]")
+    if value is None:
+        value = frame.engine.subscript(frame, node, base, index, at)
+    if value.gate is not Gate.NONE:
+        frame.answers[id(node)] = value.gate
+    return value
 
 
 def evaluate_index(frame: Frame, index: ast.expr) -> tuple[Value, ast.AST | None]:
@@ -130,7 +133,7 @@ def _call(frame: Frame, node: ast.AST) -> Value:
     arguments: list[Argument] = []
     for arg in node.args:
         given = arg.value if isinstance(arg, ast.Starred) else arg
-        value = engine.evaluate(frame, given)
+        value = evaluate_gated(frame, given)
         if given is arg:
             arguments.append(Argument(value, given))
         elif (items := engine.unpack_star(value)) is not None:
@@ -138,7 +141,7 @@ def _call(frame: Frame, node: ast.AST) -> Value:
         else:
             arguments.append(Argument(value, given, None, "*"))
     for keyword in node.keywords:
-        value = engine.evaluate(frame, keyword.value)
+        value = evaluate_gated(frame, keyword.value)
         if keyword.arg is not None:
             arguments.append(Argument(value, keyword.value, keyword.arg))
         elif (known := _known_keywords(frame, value)) is not None:

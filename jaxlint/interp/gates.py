@@ -35,10 +35,23 @@ def gate_of(frame: Frame, test: ast.expr) -> Gate:
         return Gate.PASSED
     if isinstance(test, ast.Call) and _last_name(test) == "get" and test.args:
         return _setting(test.args[0])
+    if isinstance(test, ast.IfExp):
+        return _chosen(frame, test)
     if isinstance(test, ast.Subscript):
-        return _setting(test.slice)
+        gate = _setting(test.slice)
+        return frame.answers.get(id(test), Gate.NONE) if gate is Gate.NONE else gate
     if isinstance(test, ast.Name | ast.Attribute | ast.Call):
         return Gate.PASSED if _RARE_NAME.search(_last_name(test)) else _carried(frame, test)
+    return Gate.NONE
+
+
+def _chosen(frame: Frame, choice: ast.IfExp) -> Gate:
+    """``True if step % n == 0 else False``: what the test says."""
+    match choice:
+        case ast.IfExp(body=ast.Constant(value=True), orelse=ast.Constant(value=False | None)):
+            return gate_of(frame, choice.test)
+        case ast.IfExp(body=ast.Constant(value=False | None), orelse=ast.Constant(value=True)):
+            return gate_of(frame, ast.UnaryOp(ast.Not(), choice.test))
     return Gate.NONE
 
 
@@ -77,10 +90,15 @@ def _carried(frame: Frame, test: ast.Name | ast.Attribute | ast.Call) -> Gate:
 
 def gated(frame: Frame, node: ast.expr | None, value: Value) -> Value:
     """The value of a test that is kept for later, with what the test says."""
-    if isinstance(node, ast.Compare | ast.BoolOp | ast.UnaryOp | ast.BinOp | ast.NamedExpr):
+    if isinstance(node, ast.Compare | ast.BoolOp | ast.UnaryOp | ast.BinOp | ast.NamedExpr | ast.IfExp):
         gate = gate_of(frame, node)
         return value if gate is value.gate else replace(value, gate=gate)
     return value
+
+
+def evaluate_gated(frame: Frame, node: ast.expr) -> Value:
+    """The value of an expression that is put somewhere, with what it says if it is a test."""
+    return gated(frame, node, frame.engine.evaluate(frame, node))
 
 
 def _setting(key: ast.expr) -> Gate:

@@ -222,6 +222,15 @@ def _config_update(call: Call) -> Value:
     return NONE
 
 
+@handler("set_platform")
+def _set_platform(call: Call) -> Value:
+    """numpyro.set_platform: the same as jax.config.update of the platform."""
+    value = call.argument(0, "platform")
+    if value is not None:
+        _platform(call.frame, call.node, value)
+    return NONE
+
+
 @handler("decorate_guard")
 def _decorate_guard(call: Call) -> Value:
     """A guard used as a decorator: around a generator it guards nothing but its making."""

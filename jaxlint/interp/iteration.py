@@ -10,6 +10,7 @@ from jaxlint.interp.heat import Pace
 from jaxlint.interp.joining import join
 from jaxlint.interp.syntax import last_name
 from jaxlint.interp.values import (
+    NULL,
     PYTHON,
     UNKNOWN,
     Instance,
@@ -69,7 +70,7 @@ def loop_pace(frame: Frame, node: ast.AST, iterable: Value) -> Pace:
     """LOOPED, unless the loop is unrolled (in a trace, or where a model is made) or has few items, in the source."""
     if frame.unrolls or has_few(frame, node, iterable):
         return Pace.ONCE
-    if not _is_of_items(node, iterable):
+    if not _is_of_items(frame, node, iterable):
         return Pace.LOOPED
     if _is_held(node, iterable):
         return Pace.ITEMS
@@ -139,12 +140,13 @@ def _key(name: str) -> Value:
     return PYTHON if name.lstrip("-").isdecimal() else constant(name)
 
 
-def _is_of_items(node: ast.AST, iterable: Value) -> bool:
+def _is_of_items(frame: Frame, node: ast.AST, iterable: Value) -> bool:
     if is_view(node) or _is_of_leaves(node):
         return True
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in PAIRING and node.args:
-        return _is_of_items(node.args[0], UNKNOWN)
-    return bool(iterable.objects) and all(isinstance(base_of(o), Mapping) for o in iterable.objects)
+        return _is_of_items(frame, node.args[0], UNKNOWN)
+    made = {base_of(o) for o in iterable.objects} - {NULL}
+    return bool(made) and all(isinstance(o, Mapping) or o in frame.engine.of_items for o in made)
 
 
 def _is_of_leaves(node: ast.AST) -> bool:

@@ -92,9 +92,16 @@ def _word_of(call: Call, model: FunctionModel) -> str:
         value = call.argument(int(name)) if name.isdigit() else call.argument(1_000, name)
         if value is None or (given and value.none_only):
             continue
-        if given or (value.const == (text,) if text else _is_off(value) is negated):
+        if given or (_is_text(value, text) if text else _is_off(value) is negated):
             return word
     return model.returns
+
+
+def _is_text(value: Value, text: str) -> bool:
+    """True of this text, or of one that ends as "*.ending" says."""
+    if text.startswith("*"):
+        return bool(value.const) and str(value.const[0]).endswith(text.removeprefix("*"))
+    return value.const == (text,)
 
 
 def _is_off(value: Value) -> bool:

@@ -72,7 +72,7 @@ def arithmetic(
     if (left.objects or right.objects) and (left.kind | right.kind) & ARRAY:
         kind |= (left.kind | right.kind) & ARRAY
     if not kind & ARRAY:
-        if not kind and unknown:
+        if not kind and (unknown or not (left.is_nothing or right.is_nothing)):
             return UNKNOWN
         return Value(kind, unknown=unknown, boolean=left.boolean and right.boolean)
     if frame.staged:
