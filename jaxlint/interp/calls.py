@@ -323,6 +323,8 @@ def _run_body(engine: Engine, frame: Frame, info: FunctionInfo, bound: dict[str,
     activation = frame.activation
     activation.running = True
     activation.sites.clear()
+    activation.calls.clear()
+    activation.chosen.clear()
     activation.fetching.clear()
     activation.reads.clear()
     activation.captured.clear()

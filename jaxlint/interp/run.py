@@ -180,6 +180,8 @@ def _run_module(engine: Engine, module: Module) -> Activation:
     frame.scope.final = None
     left, spending = engine.budget.enter(), engine.budget.begin(module.path, module.lines)
     activation.reads.clear()
+    activation.calls.clear()
+    activation.chosen.clear()
     outer_reads, engine.heap.reads = engine.heap.reads, activation.reads
     for node in module.tree.body:
         frame.state.alive = True
