@@ -231,6 +231,8 @@ def _paces(engine: Engine) -> tuple[dict[int, Pace], dict[int, Pace]]:
         if activation.entered and info is not None and info.enclosing_class is not None:
             # A special method is never meant by its name alone: ``super().__init__()`` says nothing of other classes.
             for caller, pace in () if info.name.startswith("__") else engine.unresolved.get(info.name, ()):
+                if caller not in graph:
+                    continue
                 graph[caller].append((activation.number, pace))
                 if engine.by_number[caller].joined:
                     engine.by_number[caller].chosen.add(activation.number)
