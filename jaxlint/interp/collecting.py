@@ -32,7 +32,7 @@ class Flow:
 
 def sites(engine: Engine) -> Iterable[Site]:
     """The sites in the requested files, each with its hottest pace and surest reading."""
-    _forget_the_uncalled(engine)
+    engine.forget_the_uncalled()
     chosen = _chosen(engine)
     for site, _ in list(chosen.values()):
         if site.operation is Operation.PRINT and site.traced:
@@ -51,18 +51,6 @@ def sites(engine: Engine) -> Iterable[Site]:
         made = _site(engine, site, pace.heat, flow)
         if made is not None:
             yield made
-
-
-def _forget_the_uncalled(engine: Engine) -> None:
-    """Leave out what was run as something was called that turned out otherwise when more was known."""
-    todo = [a.number for a in engine.activations if a.info is None]
-    called = set(todo)
-    while todo:
-        for callee, _ in engine.by_number[todo.pop()].calls:
-            if callee not in called:
-                called.add(callee)
-                todo.append(callee)
-    engine.activations = [a for a in engine.activations if a.number in called]
 
 
 def given_up(engine: Engine) -> tuple[GivenUp, ...]:

@@ -156,6 +156,25 @@ class Engine:
         self.activations.append(activation)
         self.by_number[activation.number] = activation
 
+    def forget_the_uncalled(self) -> None:
+        """Leave out what was run as something was called that turned out otherwise when more was known: others may
+        have its contexts."""
+        todo = [a.number for a in self.activations if a.info is None]
+        called = set(todo)
+        while todo:
+            for callee, _ in self.by_number[todo.pop()].calls:
+                if callee not in called:
+                    called.add(callee)
+                    todo.append(callee)
+        left = {a.number for a in self.activations} - called
+        if not left:
+            return
+        for activation in self.activations:
+            if activation.number in left and activation.info is not None and not activation.joined:
+                self.contexts[activation.info.place] -= 1
+        self.activations = [a for a in self.activations if a.number in called]
+        self.by_key = {key: a for key, a in self.by_key.items() if a.number in called}
+
     def outside(self, module: Module) -> Activation:
         """Whoever calls a module's functions from outside of the project: nothing is known of him."""
         activation = self.by_key.get(("root", module.path))

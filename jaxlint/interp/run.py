@@ -108,6 +108,7 @@ def _passes(engine: Engine, roots: Sequence[str]) -> None:
     loaded = on_a_deep_stack(lambda: [engine.project.at(path) for path in roots])
     modules = [module for module in loaded if module is not None]
     for number in range(MAX_PASSES):
+        engine.forget_the_uncalled()
         stale = _stale(engine)
         _renew(engine, stale)
         for module in modules:
