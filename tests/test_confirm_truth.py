@@ -27,10 +27,7 @@ OF_BOTH = {
     "dd_tree_put_mixed": "asked for by name: JT292 is judged by disallow_explicit",
 }
 OF_BACKEND = {
-    "sentinel": {
-        "dd_np_of_cpu_array": "an array that was put on the CPU by name is taken for a device's",
-        "dd_print_cpu_array": "an array that was put on the CPU by name is taken for a device's",
-    },
+    "sentinel": {},
     "virtual": {"live_arrays_print": "the arrays that live in that process had been fetched before"},
 }
 

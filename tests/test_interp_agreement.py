@@ -121,3 +121,9 @@ def test_a_module_that_may_be_jnp_is_no_reason_for_an_error() -> None:
     chosen = "import sys\nxp = np if len(sys.argv) > 1 else jnp\n\n"
     text = "@jax.jit\ndef f(x):\n    return xp.clip(x, 0, 1)  # here\n"
     assert confidence(chosen + text) == {"4": LOW}
+
+
+def test_what_only_shows_a_tracer_fails_in_no_run() -> None:
+    text = "def shows(x):\n    print(x)  # here\n    return x\n\n"
+    calls = "jax.jit(lambda x: shows(x) + shows(2.0) + shows(3.0) + shows(4))(1.0)\n"
+    assert confidence(text + calls) == {"4": MEDIUM}

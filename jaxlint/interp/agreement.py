@@ -3,6 +3,7 @@ caller that was misread."""
 
 from collections import Counter
 
+from jaxlint.interp.effects import SHOWING
 from jaxlint.interp.engine import MAX_TRACED_CONTEXTS, Engine
 from jaxlint.interp.states import Activation, RawSite
 from jaxlint.interp.values import Place
@@ -36,7 +37,8 @@ class Agreement:
         place, under_trace = activation.info.place, activation.under_trace
         sure, runs = site.confidence, self._runs[place, under_trace]
         shown = self._shown[place, under_trace, site.module.place(site.node).number, site.operation, site.traced]
-        if site.traced and (sure is Confidence.MEDIUM or shown < runs >= MAX_TRACED_CONTEXTS):
+        fails = site.traced and site.operation not in SHOWING
+        if fails and (sure is Confidence.MEDIUM or shown < runs >= MAX_TRACED_CONTEXTS):
             return Confidence.LOW
         if shown < runs:
             sure = min(sure, Confidence.MEDIUM)

@@ -198,7 +198,7 @@ def reading(
     fresh: list[tuple[Value, ast.AST | None]] = []
     whole = tree = True
     for value, at in operands:
-        if operation in _SHOWING and value.objects:
+        if operation in SHOWING and value.objects:
             value = _shown(frame, node, value)
         elif operation is Operation.SCALAR and callee in _NUMBERS and value.objects:
             _converted(frame, node, value, callee)
@@ -261,7 +261,7 @@ def _outlasts_loops(frame: Frame, leaf: Value, at: ast.AST | None) -> bool:
 
 _WITH_A_VALUE = {Operation.TRUTH, Operation.REDUCE, Operation.PRINT, Operation.FORMAT, Operation.LOG}
 """What reads the value that a tracer of an eager gradient holds."""
-_SHOWING = {Operation.PRINT, Operation.FORMAT, Operation.LOG}
+SHOWING = {Operation.PRINT, Operation.FORMAT, Operation.LOG}
 
 
 _NUMBERS = {"complex", "float", "int"}
