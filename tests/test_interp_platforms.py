@@ -80,6 +80,13 @@ CPU = {
                 with jax.default_device(jax.devices("gpu")[0]):
                     print(jnp.ones(3))  # d2h hot
     """,
+    "nor one that may be another": """
+        import sys
+        device = jax.devices("cpu")[0] if len(sys.argv) > 1 else jax.devices()[1]
+        for i in range(9):
+            with jax.default_device(device):
+                print(jnp.ones(3))  # d2h hot
+    """,
     "what is put there is on the host": """
         for i in range(9):
             x = jax.device_put(step(1.0), jax.devices("cpu")[0])

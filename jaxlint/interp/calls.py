@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Sequence as Seq
 
-from jaxlint.interp import effects, uses
+from jaxlint.interp import devices, effects, uses
 from jaxlint.interp.binding import bind, takes
 from jaxlint.interp.budget import GaveUp
 from jaxlint.interp.classes import instantiate
@@ -12,7 +12,7 @@ from jaxlint.interp.engine import MAX_DEPTH, Engine
 from jaxlint.interp.frames import Argument, Arguments, Call, Frame, Mode
 from jaxlint.interp.gates import gated
 from jaxlint.interp.guessing import doubted, guessed
-from jaxlint.interp.heap import PARAMETERS, RESULT, on_some_device
+from jaxlint.interp.heap import PARAMETERS, RESULT
 from jaxlint.interp.heat import Pace
 from jaxlint.interp.joining import join
 from jaxlint.interp.library import call_library, returned
@@ -52,7 +52,8 @@ def call(frame: Frame, node: ast.AST, callee: Value, arguments: Arguments) -> Va
     before = frame.state.fetched
     after: set[Token] | None = None
     among, frame.among = frame.among, frame.among or len(callee.objects) > 1
-    outer, shown = frame.recorded, [set[tuple[int, Operation]]() for _ in range(callee.unknown)]
+    outer = frame.recorded
+    shown: list[set[tuple[int, Operation]]] = [set()] if callee.unknown else []  # what is not known shows nothing
     for obj in callee.objects:
         if obj != NULL:
             # One of them is called, not all: each starts from what was fetched before the call.
@@ -60,7 +61,7 @@ def call(frame: Frame, node: ast.AST, callee: Value, arguments: Arguments) -> Va
             frame.recorded = set()
             made = call_object(frame, node, obj, arguments)
             if frame.on_cpu and not frame.staged and not isinstance(obj, Function | Method | Class):
-                made = on_some_device(made)
+                made = devices.on_some_device(made)
             out = join(out, made)
             shown.append(frame.recorded)
             after = frame.state.fetched if after is None else after & frame.state.fetched

@@ -10,6 +10,8 @@ from jaxlint.interp.heap import leaves
 from jaxlint.interp.values import (
     UNKNOWN,
     LibraryObject,
+    Moved,
+    Object,
     Transformed,
     Tuple,
     Value,
@@ -109,3 +111,18 @@ def placed(value: Value, where: str) -> Value:
         Tuple(tuple(placed(v, where) for v in o.items)) if isinstance(o, Tuple) else o for o in value.objects
     )
     return replace(value, objects=objects, placement=where if value.kind & Kind.DEVICE else value.placement)
+
+
+def on_some_device(value: Value) -> Value:
+    """The same made where the default device is the host's processor: which of its arrays are there is not known."""
+    if not value.kind & Kind.DEVICE and not any(isinstance(o, Tuple | Moved) for o in value.objects):
+        return value
+    kept: set[Object] = set()
+    for obj in value.objects:
+        if isinstance(obj, Tuple):
+            kept.add(Tuple(tuple(on_some_device(v) for v in obj.items)))
+        elif not isinstance(obj, Moved):
+            kept.add(obj)
+    return replace(
+        value, kind=value.kind & ~Kind.DEVICE, objects=frozenset(kept), unknown=True, tokens=frozenset(), const=()
+    )

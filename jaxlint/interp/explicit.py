@@ -6,7 +6,7 @@ from jaxlint.interp import devices, effects, uses
 from jaxlint.interp.calls import identify
 from jaxlint.interp.engine import handler
 from jaxlint.interp.frames import Argument, Call, Frame, Mode
-from jaxlint.interp.heap import leaves, moved, on_some_device
+from jaxlint.interp.heap import leaves, moved
 from jaxlint.interp.heat import Pace
 from jaxlint.interp.library import fresh, fresh_array
 from jaxlint.interp.traces import outer_kind, with_origin
@@ -62,7 +62,7 @@ def _device_put(call: Call) -> Value:
             effects.record(frame, call.node, Operation.REDUNDANT_PUT, "jax.device_put", ((arrays[0], call.node),))
     kind = Kind.TRACER if frame.staged or value.kind.must_be(Kind.TRACER) else Kind.DEVICE
     out = devices.placed(upload_result(frame, call.node, value, kind), where)
-    return on_some_device(out) if where == devices.CPU and not frame.staged else out
+    return devices.on_some_device(out) if where == devices.CPU and not frame.staged else out
 
 
 def upload_result(frame: Frame, node: ast.AST, value: Value, kind: Kind) -> Value:

@@ -205,21 +205,6 @@ class Heap:
         return tree
 
 
-def on_some_device(value: Value) -> Value:
-    """The same made where the default device is the host's processor: which of its arrays are there is not known."""
-    if not value.kind & Kind.DEVICE and not any(isinstance(o, Tuple | Moved) for o in value.objects):
-        return value
-    kept: set[Object] = set()
-    for obj in value.objects:
-        if isinstance(obj, Tuple):
-            kept.add(Tuple(tuple(on_some_device(v) for v in obj.items)))
-        elif not isinstance(obj, Moved):
-            kept.add(obj)
-    return replace(
-        value, kind=value.kind & ~Kind.DEVICE, objects=frozenset(kept), unknown=True, tokens=frozenset(), const=()
-    )
-
-
 def moved(value: Value, kind: Kind, *, everything: bool = False, guess: bool = False) -> Value:
     """The value with its array leaves in `kind`: jit arguments, jit results, device_get, tree.map(np.asarray).
 

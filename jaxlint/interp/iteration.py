@@ -146,9 +146,7 @@ def _is_of_items(frame: Frame, node: ast.AST, iterable: Value) -> bool:
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in PAIRING and node.args:
         return _is_of_items(frame, node.args[0], UNKNOWN)
     made = {base_of(o) for o in iterable.objects} - {NULL}
-    # A list is a copy that may grow: what runs once is a step of no loop by which it would be as rare as the dict.
-    lists = frame.engine.of_items if frame.pace is not Pace.SINGLE else set[Object]()
-    return bool(made) and all(isinstance(o, Mapping) or o in lists for o in made)
+    return bool(made) and all(isinstance(o, Mapping) or o in frame.engine.of_items for o in made)
 
 
 def _is_of_leaves(node: ast.AST) -> bool:

@@ -14,6 +14,7 @@ from jaxlint.interp.joining import join
 from jaxlint.interp.syntax import last_name
 from jaxlint.interp.values import (
     NOTHING,
+    NULL,
     Function,
     Instance,
     LibraryObject,
@@ -58,10 +59,12 @@ def _with(frame: Frame, node: ast.AST) -> None:
 
 
 def _default_is_cpu(value: Value, before: bool) -> bool:
-    """True within ``jax.default_device`` of the host's processor."""
+    """True within ``jax.default_device`` of the host's processor, if it is that in any case."""
     for obj in value.objects:
         if isinstance(obj, LibraryObject) and obj.name == "jax.default_device":
-            return placement_of(obj.parts[0]) == CPU
+            (device,) = obj.parts
+            each = [of(o) for o in device.objects if o != NULL] or [device]
+            return not device.unknown and all(placement_of(one) == CPU for one in each)
     return before
 
 
