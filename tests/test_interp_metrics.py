@@ -66,6 +66,18 @@ METRICS = {
         for i in range(9):
             total = total.merge(evaluate(step(jnp.ones(3))))  # d2h hot
     """,
+    "of what is not known nothing is said": """
+        import flax, store
+        from clu import metrics
+
+        @flax.struct.dataclass
+        class Eval(metrics.Collection):
+            outputs: metrics.CollectingMetric.from_outputs(("labels", "logits"))
+
+        total = Eval.empty()
+        for i in range(9):
+            total = total.merge(store.read(i)).merge(1)
+    """,
     "a metric of the project merges as it says": """
         import flax
         from clu import metrics

@@ -1,5 +1,7 @@
 """Collections of metrics (clu): a class of the project whose annotations are the classes of its metrics."""
 
+import functools
+import operator
 from collections.abc import Iterator
 
 from jaxlint.interp.classes import all_fields, find_in_class, instantiate, mro
@@ -23,6 +25,7 @@ from jaxlint.interp.values import (
     Value,
     of,
 )
+from jaxlint.kinds import Kind
 
 _COLLECTION = "clu.metrics.Collection"
 _COLLECTING = "clu.metrics.CollectingMetric"
@@ -90,8 +93,11 @@ def _metrics_merge(call: Call) -> Value:
 def _outputs(call: Call, collected: Argument) -> Argument:
     """The arrays in a collection: where it was moved to, by a compiled function or by device_get."""
     kinds = [o.kind for o in collected.value.objects if isinstance(o, Moved)]
+    kind = functools.reduce(operator.or_, kinds, Kind(0))
     origin = collected.value.origin or call.frame.origin(call.node, "the collected outputs are device arrays")
-    return Argument(Value(kinds[0] if kinds else result_kind(call), origin=origin), collected.node)
+    return Argument(
+        Value(kind, unknown=len(kinds) < len(collected.value.objects) or not kinds, origin=origin), collected.node
+    )
 
 
 @handler("metrics_compute")
