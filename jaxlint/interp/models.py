@@ -51,6 +51,8 @@ _POSITIONS = {"reads", "unless", "only_with", "uploads", "concrete", "fetches", 
 _FLAGS = {"deep", "reads_containers", "dict_values", "creates", "boolean", "class_method"}
 _TEXTS = {"returns", "operation", "upload_operation", "handler", "since", "until"}
 _NAME = re.compile(r"\w+(?:\.\w+)*(?:\.\*)?")
+_CLASS = re.compile(r"[A-Z]\w*[a-z]\w*(?:\.\w+)*")
+"""A class, by the way in which everybody names them, or a part of it."""
 
 
 _WORDS = {
@@ -134,7 +136,10 @@ class Models:
         return out
 
     def function(self, name: str) -> FunctionModel | None:
-        """The model of a callable, exact or by the longest family (``jax.numpy.*``); None where there is none."""
+        """The model of a callable, exact or by the longest family (``jax.numpy.*``); None where there is none.
+
+        What a family of functions on arrays says is not said of the classes among them.
+        """
         if name in self._found:
             return self._found[name]
         model = self._functions.get(name)
@@ -142,6 +147,9 @@ class Models:
         while model is None and "." in head:
             head = head.rpartition(".")[0]
             model = self._families.get(head)
+            if model is not None and model.returns == "device" and _CLASS.fullmatch(name, len(head) + 1):
+                model = None
+                break
         self._found[name] = model
         return model
 
