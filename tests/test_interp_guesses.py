@@ -15,6 +15,24 @@ GUESSES = {
 
         check(angle=(0, 1))
     """,
+    "an item under a text: of a dict, whatever else is known": """
+        def pad(batch):
+            batch = jax.tree.map(np.asarray, batch)
+            batch["mask"] = step(1.0)
+            return batch
+
+        for batch in read():
+            pad(batch)
+    """,
+    "an item under a number": """
+        def pad(batch):
+            batch = np.zeros(len(batch))
+            batch[0] = step(1.0)  # d2h hot
+            return batch
+
+        for batch in read():
+            pad(batch)
+    """,
     "a keyword of a known name": """
         def rotate(image, fill=0.0):
             return jnp.sin(image) * fill  # h2d
