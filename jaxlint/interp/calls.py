@@ -356,9 +356,6 @@ def _run_body(engine: Engine, frame: Frame, info: FunctionInfo, bound: dict[str,
 def _attempts(engine: Engine, frame: Frame, info: FunctionInfo, bound: dict[str, Value]) -> None:
     activation = frame.activation
     scope = frame.scope
-    for name, value in bound.items():
-        if name in info.captured:
-            engine.publish(scope, name, value)
     positional = [p.name for p in info.parameters if p.kind == "positional"]
     if info.enclosing_class is not None and positional:
         frame.receiver = bound.get(positional[0])
@@ -375,7 +372,7 @@ def _attempts(engine: Engine, frame: Frame, info: FunctionInfo, bound: dict[str,
                 frame.note_end()
         if attempt or activation.result == before or (before.is_nothing and not activation.recursive):
             break
-        frame.state = State(_as_parameters(activation, frame.mode, bound))
+        frame.state, frame.shared = State(_as_parameters(activation, frame.mode, bound)), False
     if frame.ends is not None:
         held = frame.ends.names
         names = [n for n in info.captured - info.rebound if n in held]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from jaxlint.interp import uses
 from jaxlint.interp.agreement import Agreement
-from jaxlint.interp.effects import UPLOADS
+from jaxlint.interp.effects import SHOWING, UPLOADS
 from jaxlint.interp.engine import Engine
 from jaxlint.interp.heat import Pace, cooler, spread
 from jaxlint.interp.ledger import Used
@@ -77,8 +77,9 @@ def _chosen(engine: Engine) -> dict[tuple[str, int, Operation, bool], tuple[RawS
                 continue
             if site.if_eager and activation.number not in eager:
                 site.confidence = Confidence.LOW
-            # Of a function that is traced by itself all arguments are tracers, whatever they are and whoever calls it.
-            blurred = site.traced and not activation.traced
+            # Of a function that is traced by itself all arguments are tracers, whatever they are and whoever calls it;
+            # and what only shows a tracer works, so that it may well be what a caller does.
+            blurred = site.traced and not activation.traced and site.operation not in SHOWING
             if activation.number not in clear and (blurred or site.confidence is Confidence.MEDIUM):
                 site.confidence = Confidence.LOW
             around = sure if site.confidence >= Confidence.MEDIUM else outer

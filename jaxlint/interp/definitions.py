@@ -7,6 +7,7 @@ from jaxlint.interp.engine import ClassRecord, expression
 from jaxlint.interp.frames import Argument, Frame
 from jaxlint.interp.heap import DEFINED
 from jaxlint.interp.program import FunctionInfo
+from jaxlint.interp.scopes import share_names
 from jaxlint.interp.syntax import Definition, keyword_of, last_name, targets_of, text_in, walk
 from jaxlint.interp.values import (
     Class,
@@ -30,6 +31,7 @@ def define_function(frame: Frame, node: Definition) -> Value:
     info = frame.module.function(node, cls.place if cls is not None else None)
     engine.by_place[info.place] = info
     function = Function(info.place, frame.scope.number)
+    share_names(frame)
     known = engine.defined_in.setdefault(info.place, [])
     if frame.scope.number not in known:
         known.append(frame.scope.number)
@@ -62,6 +64,7 @@ def _lambda(frame: Frame, node: ast.AST) -> Value:
     info = frame.module.function(node, None)
     frame.engine.by_place[info.place] = info
     function = Function(info.place, frame.scope.number)
+    share_names(frame)
     _evaluate_defaults(frame, info, function)
     return of(function)
 
@@ -92,6 +95,7 @@ def define_class(frame: Frame, node: ast.ClassDef) -> Value:
     engine = frame.engine
     place = frame.place(node)
     cls = Class(place, frame.scope.number)
+    share_names(frame)
     bases = tuple(engine.evaluate(frame, b.value if isinstance(b, ast.Starred) else b) for b in node.bases)
     for keyword in node.keywords:
         engine.evaluate(frame, keyword.value)

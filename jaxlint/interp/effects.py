@@ -307,6 +307,15 @@ def _may_be_empty(frame: Frame, value: Value) -> bool:
     return len(value.objects) > 1 and any(not leaves(frame.engine.heap, of(o)) for o in value.objects)
 
 
+def _is_elsewhere(frame: Frame, value: Value) -> bool:
+    """True if of what a value may be one lies on the device as a whole: who moves it there if some setting says so has
+    thought of it, and most settings say so."""
+    if not value.objects:
+        return False
+    parts = [leaves(frame.engine.heap, of(obj)) for obj in value.objects] if len(value.objects) > 1 else []
+    return bool(value.kind & Kind.DEVICE) or any(part and all(v.known(Kind.DEVICE) for v in part) for part in parts)
+
+
 def host_data(frame: Frame, value: Value) -> Kind:
     """What an upload of the value would carry: NUMPY for host arrays, PYTHON for lists of numbers, nothing else."""
     if value.kind.must_be(Kind.NUMPY):
@@ -354,7 +363,9 @@ def upload(
     uses.uploaded(frame, node, values)
     place = Kind.NUMPY if operation is Operation.MIXED else HOST
     sure = max((sureness(v, place) for v in values), default=Confidence.LOW)
-    if sure is Confidence.HIGH and any(_may_be_empty(frame, v) for v in given):
+    if any(_is_elsewhere(frame, v) for v in given):
+        sure = Confidence.LOW
+    elif sure is Confidence.HIGH and any(_may_be_empty(frame, v) for v in given):
         sure = Confidence.MEDIUM
     if beside is not None:
         other = sureness(beside, ARRAY)

@@ -51,6 +51,7 @@ class Frame:
     each with whether functions within them use it. `brief` is the pace around loops that all have few turns, by the
     number in the source. `on_cpu`: the host's own processor is the device on which new arrays are made. `among` says
     that one of several functions is being called, and `recorded` are the sites that the present one shows here.
+    `shared`: a function has been made here that sees this one's names.
     """
 
     engine: "Engine"
@@ -91,6 +92,7 @@ class Frame:
     among: bool = False
     recorded: set[tuple[int, Operation]] | None = None
     own: Mapping[str, bool] = field(default_factory=dict)
+    shared: bool = False
 
     @property
     def staged(self) -> bool:

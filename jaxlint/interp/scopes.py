@@ -64,5 +64,16 @@ def assign_name(frame: Frame, name: str, value: Value) -> None:
     within = f"{name}."
     for key in [k for k in names if k.startswith(within)]:
         del names[key]
-    if frame.own[name] if own else info is None or name in info.captured:
+    if frame.own[name] if own else info is None or (frame.shared and name in info.captured):
         frame.engine.publish(frame.scope, name, value)
+
+
+def share_names(frame: Frame) -> None:
+    """A function is made here: it sees the names that it uses as they are now and as they will be, not as they were."""
+    if frame.info is None or frame.shared:
+        return
+    frame.shared = True
+    for name in frame.info.captured:
+        value = frame.state.names.get(name)
+        if value is not None:
+            frame.engine.publish(frame.scope, name, value)
