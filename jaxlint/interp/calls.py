@@ -157,7 +157,10 @@ def call_function(
     if _is_written(node, arguments) and not takes(info, arguments, completed=info.place in engine.completed):
         return UNKNOWN
     bound = bind(frame, node, info, function, arguments)
-    activation, result = run(frame, node, info, function, bound, mode or frame.mode, trace_start=trace_start)
+    again = Pace.ITEMS if _descends(frame, arguments) else Pace.LOOPED
+    activation, result = run(
+        frame, node, info, function, bound, mode or frame.mode, trace_start=trace_start, again=again
+    )
     forget_refinements(frame)
     _carry_fetches(frame, activation, info, bound, arguments)
     if activation.joined and (name := info.module.handed_back_by(info)) is not None:
@@ -233,8 +236,12 @@ def run(
     mode: Mode,
     *,
     trace_start: bool = False,
+    again: Pace = Pace.LOOPED,
 ) -> tuple[Activation, Value]:
-    """The activation of a function for these parameter values, run unless this pass ran it already."""
+    """The activation of a function for these parameter values, run unless this pass ran it already.
+
+    `again` is how often it runs if it is running already, further up.
+    """
     engine = frame.engine
     guarded = bool(frame.guards)
     fetched = tuple(n for n, v in bound.items() if v.kind & ARRAY and effects.is_fetched(frame, v.tokens))
@@ -247,7 +254,7 @@ def run(
             uses.bound_to(frame, activation.number, name, value)
     engine.reached.add(info.place)
     if frame.activation is not activation:
-        pace = Pace.LOOPED if _recursive(frame, info) else frame.pace  # recursion is a loop
+        pace = again if _recursive(frame, info) else frame.pace  # recursion is a loop
         if info.place in engine.memoised and not info.parameters:
             pace = Pace.SINGLE  # without arguments a memoised function has one result
         # What is compiled is traced once; eager gradients and vmaps run their function at each call.
@@ -306,6 +313,23 @@ def _recursive(frame: Frame, info: FunctionInfo) -> bool:
         if inner.info is info:
             return True
         inner = inner.caller
+    return False
+
+
+def _descends(frame: Frame, arguments: Arguments) -> bool:
+    """True of a call that goes on with an item of what its function was given: a recursion of this kind walks a tree,
+    all leaves of which belong to one step of whatever loop is around."""
+    given = () if frame.info is None else [p.name for p in frame.info.parameters]
+    for argument in arguments:
+        node = argument.node
+        if isinstance(node, ast.Name):
+            inside = node.id in frame.loop_names or node.id in frame.own
+        else:
+            while isinstance(node, ast.Attribute | ast.Subscript | ast.Starred):
+                node = node.value
+            inside = node is not argument.node and isinstance(node, ast.Name) and node.id in given
+        if inside and argument.value.kind != Kind.PYTHON:
+            return True
     return False
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence as Seq
 
 from jaxlint.interp import uses
 from jaxlint.interp.frames import Frame, Mode
-from jaxlint.interp.heap import base_of, is_container, is_tree, leaves
+from jaxlint.interp.heap import ANY, base_of, is_container, is_tree, leaves
 from jaxlint.interp.heat import Pace
 from jaxlint.interp.states import RawSite
 from jaxlint.interp.values import Instance, Mapping, Sequence, Token, Value, of, replace
@@ -208,6 +208,9 @@ def reading(
         drawn = value.sources.union(*(leaf.sources for leaf in found if leaf.sources))
         if drawn:
             uses.read(frame, node, operation, callee, drawn)
+        listed = _as_list(value) if deep and not computed else None
+        if listed is not None and listed in frame.state.fetched:
+            found = []
         for leaf in found:
             if leaf.kind & Kind.TRACER and (frame.within_trace or leaf.unknown or not leaf.kind & Kind.DEVICE):
                 # Outside of any trace it is a leaked tracer, whose use is an error of its own.
@@ -226,6 +229,8 @@ def reading(
     if not computed:
         for leaf, at in fresh:
             mark_fetched(frame, leaf, node, at)
+        if deep:
+            frame.state.fetched.update(token for value, _ in operands if (token := _as_list(value)) is not None)
     if tracers:
         sure = max(sureness(v, Kind.TRACER) for v, _ in tracers)
         record(frame, node, operation, callee, tracers, traced=True, confidence=sure, detail=detail)
@@ -241,6 +246,14 @@ def reading(
             confidence=sure, detail=detail, pace=pace, whole=whole, tree=tree,
         )  # fmt: skip
     return bool(tracers or device)
+
+
+def _as_list(value: Value) -> Token | None:
+    """The identity of what lies in a list, as long as nothing is put into it."""
+    if len(value.objects) != 1 or value.kind or value.unknown:
+        return None
+    (obj,) = value.objects
+    return (obj, ANY) if isinstance(obj, Sequence) else None
 
 
 def _leaves(frame: Frame, value: Value, at: ast.AST | None) -> list[Value]:
