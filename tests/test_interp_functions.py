@@ -277,6 +277,38 @@ CALLS = {
             return down(step(x), n - 1)
         print(down(1.0, 3))  # d2h
     """,
+    "functions see the names around them from where they are made on": """
+        def outer(x):
+            x = np.asarray(x)  # d2h
+
+            def inner():
+                print(x)
+
+            inner()
+
+        outer(step(1.0))
+    """,
+    "functions see what a name becomes after they were made": """
+        def outer(x):
+            x = np.asarray(x)
+
+            def inner():
+                print(x)  # d2h
+
+            x = step(x)  # h2d
+            inner()
+
+        outer(np.ones(3))
+    """,
+    "functions made in a loop see what the turn before left": """
+        def outer(x):
+            for _ in range(3):
+                show = lambda: print(x)  # d2h
+                show()
+                x = step(x)  # h2d
+
+        outer(np.ones(3))
+    """,
     "mutual recursion": """
         def even(x, n):
             return x if n == 0 else odd(step(x), n - 1)

@@ -33,6 +33,45 @@ GUESSES = {
         for batch in read():
             pad(batch)
     """,
+    "an array of one library or another": """
+        def show(rows):
+            for row in rows:
+                if isinstance(row, (np.ndarray, jax.Array)):
+                    print(np.asarray(row.flatten()))
+    """,
+    "an array of this library": """
+        def show(rows):
+            for row in rows:
+                if isinstance(row, jax.Array):
+                    print(np.asarray(row.flatten()))  # d2h
+    """,
+    "what a setting moves to the device": """
+        import flax
+
+        def read(settings):
+            batches = iter(load())
+            batches = map(lambda b: {"x": np.asarray(b)}, batches)
+            if settings.get("prefetch"):
+                batches = flax.jax_utils.prefetch_to_device(batches, 2)
+            return batches
+
+        for batch in read(settings):
+            step(batch)
+    """,
+    "what nothing moves to the device": """
+        def read(settings):
+            batches = iter(load())
+            return map(lambda b: {"x": np.asarray(b)}, batches)
+
+        for batch in read(settings):
+            step(batch)  # h2d hot
+    """,
+    "where an array of another library lies": """
+        from torch.utils.dlpack import to_dlpack
+
+        for t in tensors:
+            print(jax.dlpack.from_dlpack(to_dlpack(t)))
+    """,
     "a keyword of a known name": """
         def rotate(image, fill=0.0):
             return jnp.sin(image) * fill  # h2d

@@ -693,6 +693,35 @@ SHAPES = {
             print(x)  # d2h hot
         down(1.0, 9)
     """,
+    "recursion through a tree: its leaves belong to one step": """
+        def show(tree):
+            if isinstance(tree, (list, tuple)):
+                for part in tree:
+                    show(part)
+            else:
+                print(tree)  # d2h periodic
+
+        def once(part):
+            show([step(1.0), [part, step(3.0)]])
+
+        once(step(2.0))
+    """,
+    "recursion through a tree at each step": """
+        def show(tree):
+            for part in tree.parts:
+                show(part)
+            print(step(tree.value))  # d2h hot
+
+        def train(trees):
+            for tree in trees:
+                show(tree)
+    """,
+    "recursion through numbers": """
+        def show(n):
+            for i in range(n):
+                show(i)
+            print(step(1.0))  # d2h hot
+    """,
     "mutual recursion": """
         def even(x, depth):
             x = step(x)

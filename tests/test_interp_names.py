@@ -477,6 +477,41 @@ CONTAINERS = {
         names = jax.tree.map(lambda v: v.shape, tree)
         print(names["a"])
     """,
+    "the keys of what is looked up by them": """
+        def show(found):
+            for name in found:
+                print(name)
+                print(found[name])  # d2h
+
+        show(step({"a": 1.0}))
+    """,
+    "the rows of what is not looked up by them": """
+        def show(found):
+            for row in found:
+                print(row)  # d2h
+
+        show(step(np.ones(3)))  # h2d
+    """,
+    "a list that was read as a whole": """
+        def show(xs):
+            losses = []
+            for x in xs:
+                losses.append(step(x))
+            print(np.median(losses))  # d2h
+            print(np.mean(losses[-3:]))
+            losses.append(step(1.0))
+            print(np.mean(losses))  # d2h
+    """,
+    "a list that a function may have changed": """
+        def add(losses):
+            losses[0] = step(2.0)
+
+        def show(losses):
+            losses = [step(1.0), step(2.0)]
+            print(np.median(losses))  # d2h
+            add(losses)
+            print(np.mean(losses))  # d2h
+    """,
     "numbers of the host from a list of them": """
         values = [1.0, 2.0]
         print(sum(values), max(values), min(values), sorted(values), values[0])

@@ -216,6 +216,21 @@ PROJECTS = {
         from utils import make
         print(make(3))
     """,
+    "two files of one name beside other scripts: the path of whoever runs it says which is meant": """
+        # one/a/utils.py
+        import jax
+        make = jax.numpy.ones
+        # one/b/utils.py
+        import numpy as np
+        make = np.ones
+        # one/c/main.py
+        import jax
+        from utils import make
+        print(make(3))
+        # one/a/deep/main.py
+        from utils import make
+        print(make(3))  # d2h
+    """,
     "two packages with modules of one name": """
         # one/__init__.py
         # one/utils.py

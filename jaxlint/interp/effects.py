@@ -320,7 +320,7 @@ def _may_be_empty(frame: Frame, value: Value) -> bool:
     return len(value.objects) > 1 and any(not leaves(frame.engine.heap, of(o)) for o in value.objects)
 
 
-def _is_elsewhere(frame: Frame, value: Value) -> bool:
+def is_elsewhere(frame: Frame, value: Value) -> bool:
     """True if of what a value may be one lies on the device as a whole: who moves it there if some setting says so has
     thought of it, and most settings say so."""
     if not value.objects:
@@ -376,7 +376,7 @@ def upload(
     uses.uploaded(frame, node, values)
     place = Kind.NUMPY if operation is Operation.MIXED else HOST
     sure = max((sureness(v, place) for v in values), default=Confidence.LOW)
-    if any(_is_elsewhere(frame, v) for v in given):
+    if any(is_elsewhere(frame, v) for v in given):
         sure = Confidence.LOW
     elif sure is Confidence.HIGH and any(_may_be_empty(frame, v) for v in given):
         sure = Confidence.MEDIUM

@@ -376,11 +376,21 @@ class Project:
         )
 
     def find(self, name: str, importer: str) -> str | None:
-        """The path of the module called `name`, nearest to the importing file where several fit."""
+        """The path of the module called `name`, nearest to the importing file where several fit.
+
+        Of several files of one name outside of packages, each beside scripts of its own, it is the one beside the
+        importing file or above; which other one is meant only the path of whoever runs the program says.
+        """
         candidates = self._by_name.get(name)
         if not candidates:
             return None
-        return max(candidates, key=lambda p: self._fitness(p, name, importer))
+        found = max(candidates, key=lambda p: self._fitness(p, name, importer))
+        if len(candidates) > 1 and "." not in name and not found.endswith("/__init__.py"):
+            folder = found.rpartition("/")[0]
+            loose = [p for p in candidates if p.rpartition("/")[0] not in self._packages]
+            if len(loose) > 1 and folder and found in loose and not importer.startswith(f"{folder}/"):
+                return None
+        return found
 
     def _fitness(self, path: str, name: str, importer: str) -> tuple[bool, int, int]:
         common = 0

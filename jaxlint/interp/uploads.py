@@ -36,9 +36,7 @@ def upload_sites(call: Call, arguments: Sequence[Argument]) -> None:
             scalars.append(a)
     if hosts:
         operands = [(Value(Kind.NUMPY, origin=_host_origin(frame, a.value)), a.node) for a in hosts]
-        found = [v for a in hosts for v in leaves(frame.engine.heap, a.value) if v.kind & Kind.NUMPY]
-        # What may as well be on the device already is worth a word to those who ask for guesses.
-        sure = max(Confidence.LOW if v.kind & ARRAY else effects.sureness(v, Kind.NUMPY) for v in found)
+        sure = max(_sureness(frame, a.value) for a in hosts)
         constant_ = all(devices.invariant(frame, a.node) for a in hosts)
         operation = Operation.CONSTANT_CALL if constant_ else Operation.COMPILED_CALL
         whole = all(a.value.kind.must_be(Kind.NUMPY) for a in hosts)
@@ -46,6 +44,14 @@ def upload_sites(call: Call, arguments: Sequence[Argument]) -> None:
     elif scalars:
         operands = [(PYTHON, a.node) for a in scalars]
         effects.record(frame, call.node, Operation.SCALAR_OPERAND, callee_text(call), operands)
+
+
+def _sureness(frame: Frame, value: Value) -> Confidence:
+    """What may as well be on the device already is worth a word to those who ask for guesses."""
+    if effects.is_elsewhere(frame, value):
+        return Confidence.LOW
+    found = [v for v in leaves(frame.engine.heap, value) if v.kind & Kind.NUMPY]
+    return max(Confidence.LOW if v.kind & ARRAY else effects.sureness(v, Kind.NUMPY) for v in found)
 
 
 def callee_text(call: Call) -> str:
