@@ -1,15 +1,6 @@
 """Contexts: which activation stands for a call with these arguments."""
 
-from jaxlint.interp.engine import (
-    MAX_CONSTANT_CONTEXTS,
-    MAX_CONTEXTS,
-    MAX_MADE,
-    MAX_PLAIN,
-    MAX_SMALL,
-    MAX_TRACED_CONTEXTS,
-    SMALL,
-    Engine,
-)
+from jaxlint.interp.engine import MAX_CONSTANT_CONTEXTS, MAX_CONTEXTS, MAX_MADE, MAX_PLAIN, MAX_TRACED_CONTEXTS, Engine
 from jaxlint.interp.frames import Mode
 from jaxlint.interp.heap import PARAMETERS
 from jaxlint.interp.joining import join
@@ -41,9 +32,7 @@ def context_of(
         known = _known(engine, key)
         if known is not None:
             return known, bound
-    limit = MAX_SMALL if info.size <= SMALL else MAX_CONTEXTS
-    if mode is Mode.STAGED:
-        limit = MAX_TRACED_CONTEXTS
+    limit = MAX_TRACED_CONTEXTS if mode is Mode.STAGED else MAX_CONTEXTS
     if depth < engine.making:
         limit = MAX_PLAIN if info.is_plain else MAX_MADE
     if count >= limit:

@@ -36,10 +36,6 @@ from jaxlint.interp.values import (
 
 MAX_DEPTH = 24
 MAX_CONTEXTS = 8
-MAX_SMALL = 32
-SMALL = 50
-"""A function of at most so many parts has as many contexts as MAX_SMALL: it costs little, and what many share (what
-flattens a tree, say, or makes a list of something) is small."""
 MAX_CONSTANT_CONTEXTS = 5
 """So many contexts of a function may differ in the literals that it is called with."""
 MAX_MADE = 64

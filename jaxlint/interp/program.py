@@ -41,7 +41,6 @@ class FunctionInfo:
     is_generator: bool
     is_async: bool
     enclosing_class: Place | None
-    size: int  # how many names, calls and other parts of syntax it has
 
     @property
     def body(self) -> Suite:
@@ -225,7 +224,6 @@ class _Names:
     inner: set[str] = field(default_factory=set)
     rebound: set[str] = field(default_factory=set)
     yields: bool = False
-    size: int = 0
 
 
 def _function_info(module: Module, node: Function, enclosing_class: Place | None) -> FunctionInfo:
@@ -246,7 +244,6 @@ def _function_info(module: Module, node: Function, enclosing_class: Place | None
         is_generator=names.yields,
         is_async=isinstance(node, ast.AsyncFunctionDef),
         enclosing_class=enclosing_class,
-        size=names.size,
     )
 
 
@@ -254,7 +251,6 @@ def _scan(root: ast.AST, names: _Names, *, inner: bool) -> None:
     stack: list[tuple[ast.AST, bool]] = [(root, inner)]
     while stack:
         node, within = stack.pop()
-        names.size += 1
         if isinstance(node, ast.Name):
             if within:
                 names.inner.add(node.id)
