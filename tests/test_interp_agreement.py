@@ -43,9 +43,10 @@ def confidence(text: str) -> dict[str, Confidence]:
         ("met(2.0)\nmet('3')\nmet(step(1.0))\n", MEDIUM),
         ("for i in range(9):\n    met(step(1.0) if i else read())\n", MEDIUM),
         ("met(2.0)\nfor i in range(9):\n    met(step(1.0) if i else read())\n", LOW),
+        ("met(2.0)\nmet(step(1.0) if more() else read())\n", MEDIUM),
     ],
 )
-def test_what_some_runs_of_a_function_do_not_show_loses_a_level(calls: str, sure: Confidence) -> None:
+def test_what_some_runs_of_a_function_do_not_show_is_medium_or_a_guess(calls: str, sure: Confidence) -> None:
     assert confidence(MET + calls) == {"1": sure}
 
 

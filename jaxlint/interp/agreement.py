@@ -27,10 +27,11 @@ class Agreement:
     def confidence(self, activation: Activation, site: RawSite, heat: Heat) -> Confidence:
         """How sure a site is that this run shows at this heat.
 
-        Where other runs of the function do not show it, it loses a level: what is likely in some of them is a guess.
+        Where other runs of the function do not show it, it is medium at most, and what is no more than likely in those
+        that run in a loop is a guess.
         Functions that are compiled somewhere are run eagerly once, to make parameters or to look at a result, but
-        hardly ever in a loop: what says so of one loses a level. What fails under a trace fails whenever it runs: where there is another reading, of the value or
-        of one of many callers, the one that works is the likelier.
+        hardly ever in a loop: what says so of one loses a level. What fails under a trace fails whenever it runs:
+        where there is another reading, of the value or of one of many callers, the one that works is the likelier.
         """
         if activation.info is None:
             return site.confidence
@@ -41,7 +42,7 @@ class Agreement:
         if fails and (sure is Confidence.MEDIUM or shown < runs >= MAX_TRACED_CONTEXTS):
             return Confidence.LOW
         if shown < runs:
-            sure = Confidence(max(Confidence.LOW, sure - 1))
+            sure = min(sure, Confidence.MEDIUM) if heat is Heat.COLD else Confidence(max(Confidence.LOW, sure - 1))
         if heat is not Heat.COLD and not site.traced and self._runs[place, not under_trace]:
             sure = Confidence(max(Confidence.LOW, sure - 1))
         return sure

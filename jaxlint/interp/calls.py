@@ -168,6 +168,8 @@ def call_function(
     result = uses.given_back(frame, activation.number, bound, result)
     if info.is_generator:
         result = of(Stream(activation.yielded, activation.number))
+    if activation.joined:
+        result = doubted(result, frame.origin(node, "what many callers get"))
     return identify(frame, node, result, activation.result_fetched)
 
 

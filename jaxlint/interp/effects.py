@@ -6,6 +6,7 @@ from collections.abc import Sequence as Seq
 
 from jaxlint.interp import uses
 from jaxlint.interp.frames import Frame, Mode
+from jaxlint.interp.guessing import may_be_instance
 from jaxlint.interp.heap import ANY, base_of, is_container, is_tree, leaves
 from jaxlint.interp.heat import Pace
 from jaxlint.interp.states import RawSite
@@ -109,7 +110,7 @@ def sureness(value: Value, kind: Kind) -> Confidence:
     """How sure it is that the value is in `kind`: LOW after a guess, MEDIUM where another reading is possible."""
     if value.origin is not None and value.origin.guess:
         return Confidence.LOW
-    if value.kind.must_be(kind) and not value.unknown:
+    if value.kind.must_be(kind) and not value.unknown and not may_be_instance(value):
         return Confidence.HIGH
     return Confidence.MEDIUM
 

@@ -3,7 +3,8 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-from jaxlint.interp.values import Object, Origin, Tuple, Value
+from jaxlint.interp.heap import base_of
+from jaxlint.interp.values import Instance, Object, Origin, Stream, Tuple, Value
 from jaxlint.kinds import ARRAY
 
 
@@ -18,9 +19,14 @@ def guess(value: Value, origin: Origin, depth: int = 2) -> Value:
     return replace(value, objects=_items(value, lambda v: guess(v, origin, depth - 1), depth), origin=step)
 
 
+def may_be_instance(value: Value) -> bool:
+    """True if a value may be an object of one of the program's classes."""
+    return any(isinstance(base_of(o), Instance) for o in value.objects)
+
+
 def doubted(value: Value, origin: Origin, depth: int = 2) -> Value:
     """The value where it may be an array, but something else as well, as a guess."""
-    mixed = value.kind & ARRAY and not value.kind.must_be(ARRAY)
+    mixed = value.kind & ARRAY and (not value.kind.must_be(ARRAY) or may_be_instance(value))
     step = guessed(value.origin or origin) if mixed else value.origin
     return replace(value, objects=_items(value, lambda v: doubted(v, origin, depth - 1), depth), origin=step)
 
@@ -32,6 +38,12 @@ def uncertain(value: Value, depth: int = 2) -> Value:
 
 
 def _items(value: Value, change: Callable[[Value], Value], depth: int) -> frozenset[Object]:
-    if not depth or not any(isinstance(o, Tuple) for o in value.objects):
+    if not depth or not any(isinstance(o, Tuple | Stream) for o in value.objects):
         return value.objects
-    return frozenset(Tuple(tuple(change(v) for v in o.items)) if isinstance(o, Tuple) else o for o in value.objects)
+    return frozenset(_inside(o, change) for o in value.objects)
+
+
+def _inside(obj: Object, change: Callable[[Value], Value]) -> Object:
+    if isinstance(obj, Tuple):
+        return Tuple(tuple(change(v) for v in obj.items))
+    return replace(obj, element=change(obj.element)) if isinstance(obj, Stream) else obj
