@@ -63,6 +63,8 @@ def register(name):
     FILLED[name] = 1
     ADDED.insert(0, name)
 EXTENDED += open("kinds.txt")
+EITHER = ("a", "b") if open("kinds.txt").read() else ()
+NEITHER = ("a", "b") if open("kinds.txt").read() else tuple(range(100))
 class Kinds:
     OWN = ["a", "b"]
 def copied():
@@ -105,7 +107,7 @@ register("b")
 register(load())
 """
 SHORT = (
-    "kinds.LIST", "k.SET", "kinds.DICT", "kinds.DICT.items()", "kinds.TUPLE", "kinds.CODE", "kinds.PAIRS", "L",
+    "kinds.LIST", "kinds.EITHER", "k.SET", "kinds.DICT", "kinds.DICT.items()", "kinds.TUPLE", "kinds.CODE", "kinds.PAIRS", "L",
     "kinds.TABLE", 'kinds.TABLE["few"]', "Kinds.OWN", "self.OWN", "self.FEW", "T.FEW", "self.kinds", "self.copy",
     "self.deep", "self.list", "self.sorted", "self.tuple", "self.dict", "self.dict.values()", "self.again",
     "self.literals", "renamed", "HERE", "zip(self.kinds, data)", "enumerate(self.copy)", "L.copy()", "list(kinds.LIST)",
@@ -113,7 +115,7 @@ SHORT = (
     "sorted(kinds.LIST)[1:]", "list(dict(kinds.DICT).items())",
 )  # fmt: skip
 LONG = (
-    "kinds.MANY", "M", 'kinds.TABLE["many"]', "kinds.TABLE[data]", "kinds.REPEATED", "kinds.GROWN", "G", "kinds.ADDED",
+    "kinds.MANY", "M", "kinds.NEITHER", 'kinds.TABLE["many"]', "kinds.TABLE[data]", "kinds.REPEATED", "kinds.GROWN", "G", "kinds.ADDED",
     "kinds.EXTENDED", "self.many", "self.longer", "self.grown", "given", "given.copy()",
     "list(given)", "data", "sorted(data)", "data.copy()", "zip(data, kinds.MANY)",
 )  # fmt: skip

@@ -123,6 +123,8 @@ def _is_few(frame: Frame, iterable: Value, node: ast.expr | None = None) -> bool
         return False
     for obj in iterable.objects:
         if isinstance(obj, Tuple):
+            if not obj.items and len(iterable.objects) > 1:
+                continue  # a default that others take the place of
             if not all(v.const or _is_few(frame, v) or _is_code(v) for v in obj.items):
                 return False
             count = len(obj.items)
