@@ -502,6 +502,27 @@ CONTAINERS = {
             losses.append(step(1.0))
             print(np.mean(losses))  # d2h
     """,
+    "a list of an object that was read as a whole": """
+        class Scores:
+            def __init__(self):
+                self.scores = []
+
+            def add(self, xs):
+                for x in xs:
+                    self.scores.append(step(x))
+
+            def reset(self):
+                self.scores = []
+
+            def show(self):
+                print(np.median(self.scores))  # d2h
+                print(np.mean(self.scores))
+
+        scores = Scores()
+        scores.add([1.0, 2.0])
+        scores.show()
+        scores.reset()
+    """,
     "a list that a function may have changed": """
         def add(losses):
             losses[0] = step(2.0)

@@ -209,8 +209,7 @@ def reading(
         drawn = value.sources.union(*(leaf.sources for leaf in found if leaf.sources))
         if drawn:
             uses.read(frame, node, operation, callee, drawn)
-        listed = _as_list(value) if deep and not computed else None
-        if listed is not None and listed in frame.state.fetched:
+        if deep and not computed and value.objects and (listed := _as_lists(value)) and listed <= frame.state.fetched:
             found = []
         for leaf in found:
             if leaf.kind & Kind.TRACER and (frame.within_trace or leaf.unknown or not leaf.kind & Kind.DEVICE):
@@ -231,7 +230,7 @@ def reading(
         for leaf, at in fresh:
             mark_fetched(frame, leaf, node, at)
         if deep:
-            frame.state.fetched.update(token for value, _ in operands if (token := _as_list(value)) is not None)
+            frame.state.fetched.update(*(_as_lists(value) for value, _ in operands))
     if tracers:
         sure = max(sureness(v, Kind.TRACER) for v, _ in tracers)
         record(frame, node, operation, callee, tracers, traced=True, confidence=sure, detail=detail)
@@ -249,12 +248,11 @@ def reading(
     return bool(tracers or device)
 
 
-def _as_list(value: Value) -> Token | None:
-    """The identity of what lies in a list, as long as nothing is put into it."""
-    if len(value.objects) != 1 or value.kind or value.unknown:
-        return None
-    (obj,) = value.objects
-    return (obj, ANY) if isinstance(obj, Sequence) else None
+def _as_lists(value: Value) -> set[Token]:
+    """The identity of what lies in a list, or in each that a value may be, as long as nothing is put into it."""
+    if value.kind or value.unknown or not all(isinstance(o, Sequence) for o in value.objects):
+        return set()
+    return {(obj, ANY) for obj in value.objects}
 
 
 def _leaves(frame: Frame, value: Value, at: ast.AST | None) -> list[Value]:
