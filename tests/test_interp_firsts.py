@@ -343,6 +343,24 @@ LASTING = {
                 print(x)  # d2h hot
             x = step(x)
     """,
+    "a list that grows": """
+        grown, longer = [step(1.0)], [step(2.0)]
+        for i in range(100):
+            grown.append(step(i))
+            print(np.mean(grown), np.max(longer))  # d2h hot
+            longer.extend([step(i)])
+    """,
+    "a list that stays": """
+        kept = [step(1.0), step(2.0)]
+        for i in range(100):
+            print(np.mean(kept))  # d2h cold
+    """,
+    "a tuple that some turns read": """
+        kept = step(1.0), step(2.0)
+        for i in range(100):
+            if i < flags.some:
+                print(np.mean(kept))  # d2h cold
+    """,
     "a part of an array that lasts": """
         x = step(jnp.ones(3))
         for i in range(100):

@@ -10,7 +10,7 @@ from jaxlint.interp.guessing import may_be_instance
 from jaxlint.interp.heap import ANY, base_of, is_container, is_tree, leaves
 from jaxlint.interp.heat import Pace
 from jaxlint.interp.states import RawSite
-from jaxlint.interp.values import Instance, Mapping, Sequence, Token, Value, of, replace
+from jaxlint.interp.values import Instance, Mapping, Sequence, Token, Tuple, Value, of, replace
 from jaxlint.kinds import ARRAY, HOST, Kind
 from jaxlint.sites import Confidence, Operation
 
@@ -239,7 +239,8 @@ def reading(
         if sure is not Confidence.LOW and operation in _NEEDS_VALUES:
             frame.activation.eager = True
         pace = Pace.ONCE if frame.staged else None
-        if not computed and frame.loops and all(_outlasts_loops(frame, leaf, at) for leaf, at in device):
+        lasting = whole or all(isinstance(o, Tuple) for value, _ in operands for o in value.objects)
+        if lasting and not computed and frame.loops and all(_outlasts_loops(frame, v, at) for v, at in device):
             pace = frame.loops[0]  # its host copy is made once, by whichever turn comes here first
         record(
             frame, node, operation, callee, device,
