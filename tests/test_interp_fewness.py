@@ -107,7 +107,8 @@ register("b")
 register(load())
 """
 SHORT = (
-    "kinds.LIST", "kinds.EITHER", "k.SET", "kinds.DICT", "kinds.DICT.items()", "kinds.TUPLE", "kinds.CODE", "kinds.PAIRS", "L",
+    "kinds.LIST", "kinds.EITHER", "k.SET", "kinds.DICT", "kinds.DICT.items()", "kinds.TUPLE", "kinds.CODE",
+    "kinds.PAIRS", "L",
     "kinds.TABLE", 'kinds.TABLE["few"]', "Kinds.OWN", "self.OWN", "self.FEW", "T.FEW", "self.kinds", "self.copy",
     "self.deep", "self.list", "self.sorted", "self.tuple", "self.dict", "self.dict.values()", "self.again",
     "self.literals", "renamed", "HERE", "zip(self.kinds, data)", "enumerate(self.copy)", "L.copy()", "list(kinds.LIST)",
@@ -115,7 +116,8 @@ SHORT = (
     "sorted(kinds.LIST)[1:]", "list(dict(kinds.DICT).items())",
 )  # fmt: skip
 LONG = (
-    "kinds.MANY", "M", "kinds.NEITHER", 'kinds.TABLE["many"]', "kinds.TABLE[data]", "kinds.REPEATED", "kinds.GROWN", "G", "kinds.ADDED",
+    "kinds.MANY", "M", "kinds.NEITHER", 'kinds.TABLE["many"]', "kinds.TABLE[data]", "kinds.REPEATED", "kinds.GROWN",
+    "G", "kinds.ADDED",
     "kinds.EXTENDED", "self.many", "self.longer", "self.grown", "given", "given.copy()",
     "list(given)", "data", "sorted(data)", "data.copy()", "zip(data, kinds.MANY)",
 )  # fmt: skip
