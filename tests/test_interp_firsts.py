@@ -350,11 +350,6 @@ LASTING = {
             print(np.mean(grown), np.max(longer))  # d2h hot
             longer.extend([step(i)])
     """,
-    "a list that stays": """
-        kept = [step(1.0), step(2.0)]
-        for i in range(100):
-            print(np.mean(kept))  # d2h cold
-    """,
     "a tuple that some turns read": """
         kept = step(1.0), step(2.0)
         for i in range(100):

@@ -33,12 +33,6 @@ GUESSES = {
         for batch in read():
             pad(batch)
     """,
-    "an array of one library or another": """
-        def show(rows):
-            for row in rows:
-                if isinstance(row, (np.ndarray, jax.Array)):
-                    print(np.asarray(row.flatten()))
-    """,
     "an array of this library": """
         def show(rows):
             for row in rows:

@@ -492,47 +492,6 @@ CONTAINERS = {
 
         show(step(np.ones(3)))  # h2d
     """,
-    "a list that was read as a whole": """
-        def show(xs):
-            losses = []
-            for x in xs:
-                losses.append(step(x))
-            print(np.median(losses))  # d2h
-            print(np.mean(losses[-3:]))
-            losses.append(step(1.0))
-            print(np.mean(losses))  # d2h
-    """,
-    "a list of an object that was read as a whole": """
-        class Scores:
-            def __init__(self):
-                self.scores = []
-
-            def add(self, xs):
-                for x in xs:
-                    self.scores.append(step(x))
-
-            def reset(self):
-                self.scores = []
-
-            def show(self):
-                print(np.median(self.scores))  # d2h
-                print(np.mean(self.scores))
-
-        scores = Scores()
-        scores.add([1.0, 2.0])
-        scores.show()
-        scores.reset()
-    """,
-    "a list that a function may have changed": """
-        def add(losses):
-            losses[0] = step(2.0)
-
-        def show(losses):
-            losses = [step(1.0), step(2.0)]
-            print(np.median(losses))  # d2h
-            add(losses)
-            print(np.mean(losses))  # d2h
-    """,
     "numbers of the host from a list of them": """
         values = [1.0, 2.0]
         print(sum(values), max(values), min(values), sorted(values), values[0])

@@ -319,20 +319,14 @@ def _recursive(frame: Frame, info: FunctionInfo) -> bool:
 
 
 def _descends(frame: Frame, arguments: Arguments) -> bool:
-    """True of a call that goes on with an item of what its function was given: a recursion of this kind walks a tree,
-    all leaves of which belong to one step of whatever loop is around."""
-    given = () if frame.info is None else [p.name for p in frame.info.parameters]
-    for argument in arguments:
-        node = argument.node
-        if isinstance(node, ast.Name):
-            inside = node.id in frame.loop_names or node.id in frame.own
-        else:
-            while isinstance(node, ast.Attribute | ast.Subscript | ast.Starred):
-                node = node.value
-            inside = node is not argument.node and isinstance(node, ast.Name) and node.id in given
-        if inside and argument.value.kind != Kind.PYTHON:
-            return True
-    return False
+    """True of a call that goes on with what a loop around it yields: a recursion of this kind walks a tree, all leaves
+    of which belong to one step of whatever loop is around."""
+    return any(
+        isinstance(a.node, ast.Name)
+        and (a.node.id in frame.loop_names or a.node.id in frame.own)
+        and a.value.kind != Kind.PYTHON
+        for a in arguments
+    )
 
 
 def _as_parameters(activation: Activation, mode: Mode, bound: dict[str, Value]) -> dict[str, Value]:

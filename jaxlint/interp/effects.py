@@ -7,7 +7,7 @@ from collections.abc import Sequence as Seq
 from jaxlint.interp import uses
 from jaxlint.interp.frames import Frame, Mode
 from jaxlint.interp.guessing import may_be_instance
-from jaxlint.interp.heap import ANY, base_of, is_container, is_tree, leaves
+from jaxlint.interp.heap import base_of, is_container, is_tree, leaves
 from jaxlint.interp.heat import Pace
 from jaxlint.interp.states import RawSite
 from jaxlint.interp.values import Instance, Mapping, Sequence, Token, Tuple, Value, of, replace
@@ -209,8 +209,6 @@ def reading(
         drawn = value.sources.union(*(leaf.sources for leaf in found if leaf.sources))
         if drawn:
             uses.read(frame, node, operation, callee, drawn)
-        if deep and not computed and value.objects and (listed := _as_lists(value)) and listed <= frame.state.fetched:
-            found = []
         for leaf in found:
             if leaf.kind & Kind.TRACER and (frame.within_trace or leaf.unknown or not leaf.kind & Kind.DEVICE):
                 # Outside of any trace it is a leaked tracer, whose use is an error of its own.
@@ -229,8 +227,6 @@ def reading(
     if not computed:
         for leaf, at in fresh:
             mark_fetched(frame, leaf, node, at)
-        if deep:
-            frame.state.fetched.update(*(_as_lists(value) for value, _ in operands))
     if tracers:
         sure = max(sureness(v, Kind.TRACER) for v, _ in tracers)
         record(frame, node, operation, callee, tracers, traced=True, confidence=sure, detail=detail)
@@ -247,13 +243,6 @@ def reading(
             confidence=sure, detail=detail, pace=pace, whole=whole, tree=tree,
         )  # fmt: skip
     return bool(tracers or device)
-
-
-def _as_lists(value: Value) -> set[Token]:
-    """The identity of what lies in a list, or in each that a value may be, as long as nothing is put into it."""
-    if value.kind or value.unknown or not all(isinstance(o, Sequence) for o in value.objects):
-        return set()
-    return {(obj, ANY) for obj in value.objects}
 
 
 def _leaves(frame: Frame, value: Value, at: ast.AST | None) -> list[Value]:

@@ -2,7 +2,6 @@
 match are in `loops`, `managers` and `patterns`."""
 
 import ast
-from collections.abc import Mapping as Map
 from collections.abc import Sequence as Seq
 
 from jaxlint.interp import effects, guards, uses
@@ -298,14 +297,10 @@ def _if(frame: Frame, node: ast.AST) -> None:
     known = truth(frame, node.test, test)
     gate = Gate.NONE if frame.staged or known is not None else gate_of(frame, node.test)
     before = frame.state.copy()
-    found = dict(before.names)
-    holds: dict[str, Value] = {}
-    fails: dict[str, Value] = {}
     if known is False:
         frame.state.alive = False
     else:
         narrow(frame, node.test, positive=True)
-        holds = _sharpened(frame, found)
         first = made_once(frame, node.test, node.body, holds=True)
         pace = frame.pace
         if made_in_one_turn(frame, node.test, node.body):
@@ -319,26 +314,10 @@ def _if(frame: Frame, node: ast.AST) -> None:
         frame.state.alive = False
     else:
         narrow(frame, node.test, positive=False)
-        fails = _sharpened(frame, found)
         with frame.at_pace(Pace.GATED if gate is Gate.FAILED else Pace.ONCE):
             execute(frame, node.orelse)
-    if after.alive and frame.state.alive:
-        # What a test says holds in its branches alone: behind both a name is what it was before.
-        _restore(after, holds, found)
-        _restore(frame.state, fails, found)
     after.merge(frame.state)
     frame.state = after
-
-
-def _sharpened(frame: Frame, found: Map[str, Value]) -> dict[str, Value]:
-    """The names of which a test has said something, with what it left of them."""
-    return {name: value for name, value in frame.state.names.items() if found.get(name, value) is not value}
-
-
-def _restore(state: State, sharpened: Map[str, Value], found: Map[str, Value]) -> None:
-    for name, value in sharpened.items():
-        if state.names.get(name) is value:
-            state.names[name] = found[name]
 
 
 @statement(ast.Try, ast.TryStar)

@@ -187,9 +187,7 @@ def _uploads(call: Call, model: FunctionModel, callee: str) -> None:
 
 def fresh(call: Call, kind: Kind, message: str | None = None) -> Value:
     """A new array made by the call, with its identity and provenance."""
-    text = message or f"{display(call.name)} returns a device array"
-    origin = None if call.receiver is None else call.receiver.origin
-    return fresh_array(call.frame, call.node, kind, text, guess=origin is not None and origin.guess)
+    return fresh_array(call.frame, call.node, kind, message or f"{display(call.name)} returns a device array")
 
 
 def fresh_array(frame: Frame, node: ast.AST, kind: Kind, message: str, *, guess: bool = False) -> Value:

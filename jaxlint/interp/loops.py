@@ -188,7 +188,7 @@ def _for(frame: Frame, node: ast.AST) -> None:
     if element.is_nothing:
         # Nothing is known to be in it yet: a later pass may know more; its body is not dead.
         element = UNKNOWN if iterable.is_nothing or iterable.unknown else element
-    if element.kind & (ARRAY | Kind.NUMPY) and _looks_up(node):
+    if (iterable.unknown or iterable.objects) and element.kind & (ARRAY | Kind.NUMPY) and _looks_up(node):
         element = PYTHON
     pace = _marked(frame, node, loop_pace(frame, node.iter, iterable))
     targets: set[str] = set()

@@ -163,11 +163,7 @@ def narrow_to(frame: Frame, node: ast.expr, wanted: Value, *, positive: bool) ->
     if key is None or value is None:
         return
     if positive:
-        found = as_instance(frame, value, wanted)
-        if value.unknown and not value.kind & found.kind and found.kind & ARRAY and found.kind & HOST:
-            # Of what is not known it says no more than that it is some array or other.
-            found = replace(found, origin=frame.origin(node, "an array of one library or another", value, guess=True))
-        frame.state.names[key] = found
+        frame.state.names[key] = as_instance(frame, value, wanted)
         return
     kinds = places(frame, wanted)
     if kinds is None:
