@@ -477,21 +477,6 @@ CONTAINERS = {
         names = jax.tree.map(lambda v: v.shape, tree)
         print(names["a"])
     """,
-    "the keys of what is looked up by them": """
-        def show(found):
-            for name in found:
-                print(name)
-                print(found[name])  # d2h
-
-        show(step({"a": 1.0}))
-    """,
-    "the rows of what is not looked up by them": """
-        def show(found):
-            for row in found:
-                print(row)  # d2h
-
-        show(step(np.ones(3)))  # h2d
-    """,
     "numbers of the host from a list of them": """
         values = [1.0, 2.0]
         print(sum(values), max(values), min(values), sorted(values), values[0])

@@ -17,7 +17,7 @@ from jaxlint.interp.joining import join
 from jaxlint.interp.narrowing import narrow
 from jaxlint.interp.scopes import assign_name
 from jaxlint.interp.states import RawSite, State
-from jaxlint.interp.syntax import For, Loop, bind, path_of, walk
+from jaxlint.interp.syntax import For, Loop, bind, walk
 from jaxlint.interp.values import PYTHON, UNKNOWN, Mapping, Moved, Object, Token, Tuple, Value, replace
 from jaxlint.interp.widening import widen, without_constant
 from jaxlint.kinds import ARRAY, Kind
@@ -188,8 +188,6 @@ def _for(frame: Frame, node: ast.AST) -> None:
     if element.is_nothing:
         # Nothing is known to be in it yet: a later pass may know more; its body is not dead.
         element = UNKNOWN if iterable.is_nothing or iterable.unknown else element
-    if (iterable.unknown or iterable.objects) and element.kind & (ARRAY | Kind.NUMPY) and _looks_up(node):
-        element = PYTHON
     pace = _marked(frame, node, loop_pace(frame, node.iter, iterable))
     targets: set[str] = set()
     bind(node.target, targets)
@@ -213,19 +211,6 @@ def _for(frame: Frame, node: ast.AST) -> None:
     frame.loop_names, frame.loop_bound = saved, bound
     if frame.state.alive:
         execute(frame, node.orelse)
-
-
-def _looks_up(node: For) -> bool:
-    """True of ``for k in m`` with m[k] inside: what is looked up by what it yields is a dict, and yields its keys."""
-    path = path_of(node.iter)
-    return path is not None and any(
-        isinstance(part, ast.Subscript)
-        and isinstance(part.slice, ast.Name)
-        and isinstance(node.target, ast.Name)
-        and part.slice.id == node.target.id
-        and path_of(part.value) == path
-        for part in walk(node.body)
-    )
 
 
 def _replace_rekeyed(frame: Frame, node: For) -> None:
