@@ -7,6 +7,7 @@ from jaxlint.interp import effects
 from jaxlint.interp.engine import handler
 from jaxlint.interp.frames import Argument, Call, Frame
 from jaxlint.interp.heap import leaves
+from jaxlint.interp.syntax import walk
 from jaxlint.interp.values import (
     UNKNOWN,
     LibraryObject,
@@ -103,6 +104,11 @@ def placement_of(target: Value) -> str:
 def invariant(frame: Frame, node: ast.AST | None) -> bool:
     """True if the argument is a plain name that the loop around the call never binds."""
     return isinstance(node, ast.Name) and bool(frame.loop_bound) and node.id not in frame.loop_bound
+
+
+def changes(frame: Frame, node: ast.AST | None) -> bool:
+    """True if an expression asks for a name that a loop around it binds: it may be another device at each turn."""
+    return node is not None and any(isinstance(part, ast.Name) and part.id in frame.loop_bound for part in walk(node))
 
 
 def placed(value: Value, where: str) -> Value:

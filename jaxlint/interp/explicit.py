@@ -57,7 +57,9 @@ def _device_put(call: Call) -> Value:
             v.placement == devices.DEFAULT for v in arrays
         )
         looped = frame.pace in {Pace.LOOPED, Pace.LOOPED_GATED, Pace.ITEMS}
-        if arrays and elsewhere and looped and devices.invariant(frame, node):
+        target = call.find(1, "device", "sharding")
+        stays = target is None or not devices.changes(frame, target.node)
+        if arrays and elsewhere and looped and stays and devices.invariant(frame, node):
             # An unchanging array that goes to another device again at every turn.
             effects.record(frame, call.node, Operation.REDUNDANT_PUT, "jax.device_put", ((arrays[0], call.node),))
     kind = Kind.TRACER if frame.staged or value.kind.must_be(Kind.TRACER) else Kind.DEVICE
