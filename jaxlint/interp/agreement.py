@@ -28,10 +28,10 @@ class Agreement:
         """How sure a site is that this run shows at this heat.
 
         Where other runs of the function do not show it, it is medium at most, and what is no more than likely in those
-        that run in a loop is a guess.
-        Functions that are compiled somewhere are run eagerly once, to make parameters or to look at a result, but
-        hardly ever in a loop: what says so of one loses a level. What fails under a trace fails whenever it runs:
-        where there is another reading, of the value or of one of many callers, the one that works is the likelier.
+        that run in a loop is a guess. Functions that are compiled somewhere are run eagerly once, to make parameters
+        or to look at a result, but hardly ever in a loop: what says so of one loses a level. What fails under a trace
+        fails whenever it runs: where there is another reading, of the value or of one of many callers, the one that
+        works is the likelier.
         """
         if activation.info is None:
             return site.confidence

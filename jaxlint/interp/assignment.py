@@ -220,7 +220,8 @@ def set_item(frame: Frame, node: ast.AST, base: Value, index: Value, at: ast.AST
             leak(frame, node, obj, value)
         elif isinstance(below, Instance):
             frame.engine.heap.write(obj, ANY, value)
-    named = bool(index.const) and isinstance(index.const[0], str)  # then it is a dict of arrays
+    # Mostly a dict of arrays that is taken for one; a structured array, whose fields have names, is passed over.
+    named = bool(index.const) and isinstance(index.const[0], str)
     if base.kind.must_be(Kind.NUMPY) and not named:
         effects.reading(frame, node, Operation.NUMPY_FUNCTION, "item assignment", [(value, None), (index, at)])
 

@@ -310,8 +310,8 @@ def _may_be_empty(frame: Frame, value: Value) -> bool:
 
 
 def is_elsewhere(frame: Frame, value: Value) -> bool:
-    """True if of what a value may be one lies on the device as a whole: who moves it there if some setting says so has
-    thought of it, and most settings say so."""
+    """True if of what a value may be one lies on the device as a whole: whether the setting that moves it there is set
+    is not known."""
     if not value.objects:
         return False
     parts = [leaves(frame.engine.heap, of(obj)) for obj in value.objects] if len(value.objects) > 1 else []
