@@ -389,6 +389,60 @@ PROJECTS = {
         from compat import np
         print(np.ones(3))  # d2h
     """,
+    "the root is the package itself, whatever its folder is called": """
+        # __init__.py
+        # core/__init__.py
+        # core/steps.py
+        import jax
+        step = jax.jit(lambda x: x + 1)
+        # shown.py
+        LR = 0.1
+        # main.py
+        from lab.core.steps import step
+        from lab.core import steps
+        from lab import shown
+        import lab.core.steps as again
+        print(step(1.0))  # d2h
+        print(steps.step(1.0))  # d2h
+        print(again.step(1.0))  # d2h
+        print(shown.LR)
+    """,
+    "the root is the package itself, and no package": """
+        # steps.py
+        import jax
+        step = jax.jit(lambda x: x + 1)
+        # main.py
+        from lab import steps
+        from lab.steps import step
+        print(steps.step(1.0))  # d2h
+        print(step(1.0))  # d2h
+    """,
+    "another package, some of whose modules are called like ours": """
+        # steps.py
+        import jax
+        step = jax.jit(lambda x: x + 1)
+        # main.py
+        from lab.steps import step
+        from lab.other import more
+        print(step(1.0))
+    """,
+    "a folder of the project has the name of the package": """
+        # steps.py
+        import jax
+        step = jax.jit(lambda x: x + 1)
+        # lab/other.py
+        # main.py
+        from lab.steps import step
+        print(step(1.0))
+    """,
+    "a library of the models, some of whose modules are called like ours": """
+        # training.py
+        import jax
+        step = jax.jit(lambda x: x + 1)
+        # main.py
+        from flax.training import step
+        print(step(1.0))
+    """,
     "a module that does not exist": """
         # main.py
         import jax

@@ -8,6 +8,7 @@ from jaxlint.interp.binding import bind, takes
 from jaxlint.interp.budget import GaveUp
 from jaxlint.interp.classes import instantiate
 from jaxlint.interp.contexts import context_of
+from jaxlint.interp.copies import carry, forget_refinements
 from jaxlint.interp.engine import MAX_DEPTH, Engine
 from jaxlint.interp.frames import Argument, Arguments, Call, Frame, Mode
 from jaxlint.interp.gates import gated
@@ -64,7 +65,8 @@ def call(frame: Frame, node: ast.AST, callee: Value, arguments: Arguments) -> Va
                 made = devices.on_some_device(made)
             out = join(out, made)
             shown.append(frame.recorded)
-            after = frame.state.fetched if after is None else after & frame.state.fetched
+            if not (len(callee.objects) > 1 and _is_of_host_data(obj)):  # what is no array has nothing to be fetched
+                after = frame.state.fetched if after is None else after & frame.state.fetched
     frame.among, frame.recorded = among, outer
     effects.doubt_what_some_show(frame, shown)
     if after is not None:
@@ -92,6 +94,11 @@ def _asked_for(arguments: Arguments) -> Value:
 
 _UNBOUND = ("jax.Array.", "numpy.ndarray.")
 """Methods that are called by their class take the receiver as their first argument."""
+
+
+def _is_of_host_data(obj: Object) -> bool:
+    """True of the method of what is no array: of a value that may be one as well."""
+    return isinstance(obj, LibraryMethod) and obj.receiver.kind != Kind(0) and not obj.receiver.kind & ARRAY
 
 
 def call_object(frame: Frame, node: ast.AST, obj: Object, arguments: Arguments) -> Value:
@@ -161,8 +168,8 @@ def call_function(
     activation, result = run(
         frame, node, info, function, bound, mode or frame.mode, trace_start=trace_start, again=again
     )
-    forget_refinements(frame)
-    _carry_fetches(frame, activation, info, bound, arguments)
+    forget_refinements(frame, activation)
+    carry(frame, activation, bound)
     if activation.joined and (name := info.module.handed_back_by(info)) is not None:
         result = bound.get(name, result)  # each caller gets its own, not what all of them gave
     result = uses.given_back(frame, activation.number, bound, result)
@@ -179,28 +186,6 @@ def _is_written(node: ast.AST, arguments: Arguments) -> bool:
         return False
     written = {id(a.value if isinstance(a, ast.keyword) else a) for a in (*node.args, *node.keywords)}
     return {id(a.node) for a in arguments if a.node is not None} == written
-
-
-def _carry_fetches(
-    frame: Frame, activation: Activation, info: FunctionInfo, bound: dict[str, Value], arguments: Arguments
-) -> None:
-    """What the callee fetched of its parameters has a host copy here too."""
-    for name in (str(t[1]) for t in activation.fetched_parameters if len(t) == 2):
-        value = bound.get(name)
-        if value is not None and value.tokens:
-            if name in activation.cached_under_guard:
-                for token in value.tokens:
-                    effects.blind_fetch(frame, token)
-            effects.mark_fetched(frame, value)
-
-
-def forget_refinements(frame: Frame) -> None:
-    """After a call anything on the heap may have been replaced: attributes assigned here and host copies there."""
-    names = frame.state.names
-    for key in [k for k in names if "." in k]:
-        del names[key]
-    if frame.state.fetched:
-        frame.state.fetched = {t for t in frame.state.fetched if not isinstance(t[0], Object)}
 
 
 def identify(frame: Frame, node: ast.AST, value: Value, fetched: bool = False) -> Value:
@@ -348,8 +333,10 @@ def _run_body(engine: Engine, frame: Frame, info: FunctionInfo, bound: dict[str,
     activation.chosen.clear()
     activation.fetching.clear()
     activation.reads.clear()
+    activation.writes.clear()
     activation.captured.clear()
     outer_reads, engine.heap.reads = engine.heap.reads, activation.reads
+    outer_writes, engine.heap.writes = engine.heap.writes, activation.writes
     engine.heap.note_read((activation.number, PARAMETERS))
     before = activation.outcome
     spending = engine.budget.begin(info.module.path, info.module.lines)
@@ -365,10 +352,10 @@ def _run_body(engine: Engine, frame: Frame, info: FunctionInfo, bound: dict[str,
         activation.result = join(activation.result, UNKNOWN)
     finally:
         engine.budget.end(spending)
-        engine.heap.reads = outer_reads
+        engine.heap.reads, engine.heap.writes = outer_reads, outer_writes
         activation.running = False
         activation.finished = True
-    activation.fetched_parameters = frozenset(t for t in frame.state.fetched if t and t[0] == "parameter")
+    activation.fetched_outside = frozenset(frame.fetched_at_end or ())
     if activation.outcome != before:
         engine.heap.note_change((activation.number, RESULT))
 
@@ -381,10 +368,11 @@ def _attempts(engine: Engine, frame: Frame, info: FunctionInfo, bound: dict[str,
         frame.receiver = bound.get(positional[0])
     scope.final = None
     for attempt in range(2):
-        before, frame.ends = activation.result, None
+        before, frame.ends, frame.fetched_at_end = activation.result, None, None
         if isinstance(info.node, ast.Lambda):
             value = gated(frame, info.node.body, engine.evaluate(frame, info.node.body))
             activation.result = join(activation.result, value)
+            frame.note_fetched()
         else:
             engine.execute(frame, info.node.body)
             if frame.state.alive:

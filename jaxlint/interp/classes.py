@@ -167,9 +167,9 @@ def instantiate(frame: Frame, node: ast.AST, cls: Class, arguments: Arguments) -
 
 
 def is_looped(frame: Frame | None) -> bool:
-    """True in a loop, of a caller perhaps."""
+    """True in a loop or a comprehension, of a caller perhaps."""
     while frame is not None:
-        if frame.loops:
+        if frame.loops or frame.own:
             return True
         frame = frame.caller
     return False

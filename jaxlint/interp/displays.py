@@ -11,7 +11,7 @@ from jaxlint.interp.gates import evaluate_gated
 from jaxlint.interp.guessing import doubted
 from jaxlint.interp.heap import ANY, KEYS, base_of, element_of, field_names, read
 from jaxlint.interp.joining import join
-from jaxlint.interp.values import NOTHING, Mapping, Object, Sequence, Stream, Tuple, Value, of, replace
+from jaxlint.interp.values import NOTHING, Mapping, Moved, Object, Sequence, Stream, Tuple, Value, of, replace
 
 MAX_ITEMS = 32
 """So many items of a tuple or list are told apart."""
@@ -143,6 +143,18 @@ def copied(frame: Frame, node: ast.AST, obj: Object) -> Object:
             heap.write(made, name, value)
     heap.note_copy(made, of(below))
     return made
+
+
+def renewed(frame: Frame, node: ast.AST, value: Value) -> Value:
+    """What a step gives of dicts and lists that another step gave and to which something was stored since: others, so
+    that what was stored there is where this step puts it."""
+    heap = frame.engine.heap
+    stored = {
+        o for o in value.objects if isinstance(o, Moved) and isinstance(o.base, Mapping | Sequence) and heap.names(o)
+    }
+    if not stored:
+        return value
+    return replace(value, objects=(value.objects - stored) | {copied(frame, node, o) for o in stored})
 
 
 def store_item(frame: Frame, target: Object, key: Value, value: Value) -> None:

@@ -141,9 +141,10 @@ def mark_fetched(frame: Frame, value: Value, node: ast.AST | None = None, at: as
     """
     if not _is_one(value):
         name = at.id if isinstance(at, ast.Name) else ""
-        if frame.state.names.get(name) == value:
+        held = frame.state.names.get(name)
+        if held is not None and held.kind & ARRAY == value.kind & ARRAY and value.objects <= held.objects:
             token: Token = ("chosen", frame.place(node or at or frame.module.tree))
-            frame.state.names[name] = replace(value, tokens=frozenset((token,)))
+            frame.state.names[name] = replace(held, tokens=frozenset((token,)))
             frame.state.fetched.add(token)
         return
     frame.state.fetched.update(value.tokens)

@@ -18,7 +18,8 @@ from jaxlint.interp.heat import Pace
 from jaxlint.interp.joining import join
 from jaxlint.interp.ledger import Ledger
 from jaxlint.interp.models import Models
-from jaxlint.interp.program import FunctionInfo, Module, Project
+from jaxlint.interp.program import FunctionInfo, Module
+from jaxlint.interp.project import Project
 from jaxlint.interp.states import Abandoned, Activation, Scope
 from jaxlint.interp.syntax import Suite
 from jaxlint.interp.values import (

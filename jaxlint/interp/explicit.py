@@ -4,6 +4,7 @@ import ast
 
 from jaxlint.interp import devices, effects, uses
 from jaxlint.interp.calls import identify
+from jaxlint.interp.displays import renewed
 from jaxlint.interp.engine import handler
 from jaxlint.interp.frames import Argument, Call, Frame, Mode
 from jaxlint.interp.heap import leaves, moved
@@ -35,7 +36,7 @@ def _device_get(call: Call) -> Value:
         effects.mark_fetched(call.frame, leaf, call.node)
     if value.unknown and not value.kind and not value.objects:
         return Value(Kind.NUMPY, origin=call.frame.origin(call.node, "jax.device_get returns host values"))
-    out = moved(value, Kind.NUMPY)
+    out = moved(renewed(call.frame, call.node, value), Kind.NUMPY)
     return replace(out, unknown=False) if out.kind else out
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from jaxlint.interp.heat import Gate, Pace
 from jaxlint.interp.program import FunctionInfo, Module
 from jaxlint.interp.states import Activation, Scope, State
-from jaxlint.interp.values import UNKNOWN, Class, Origin, Place, Value, replace
+from jaxlint.interp.values import UNKNOWN, Class, Instance, Origin, Place, Token, Value, replace
 from jaxlint.sites import Operation
 
 if TYPE_CHECKING:
@@ -43,7 +43,8 @@ Arguments = Sequence[Argument]
 class Frame:
     """The running of an activation.
 
-    `ends` is the join of the states in which it returns: what its inner functions see afterwards. `leaving` are the
+    `ends` is the join of the states in which it returns: what its inner functions see afterwards; `fetched_at_end` is
+    what has a host copy in all of them. `leaving` are the
     states in which something leaves the try statement that is being run. `trying` are the try statements with
     handlers around this place inside the innermost loop, those of callers included, the outermost first. `loops` are
     the paces at which the loops around this place began, the outermost first. `building`: a module's code runs to make
@@ -71,6 +72,7 @@ class Frame:
     continues: list[State] = field(default_factory=list)
     leaving: list[State] | None = None
     ends: State | None = None
+    fetched_at_end: set[Token] | None = None
     trying: tuple["Attempt", ...] = ()
     brief: Pace | None = None
     loops: tuple[Pace, ...] = ()
@@ -124,11 +126,17 @@ class Frame:
 
     def note_end(self) -> None:
         """The function may return here: its inner functions find its names as they are now."""
+        self.note_fetched()
         if self.info is not None and self.info.captured:
             if self.ends is None:
                 self.ends = self.state.copy()
             else:
                 self.ends.merge(self.state)
+
+    def note_fetched(self) -> None:
+        """The function may return here: what it has fetched wherever it returns its callers know to have a copy."""
+        fetched = {t for t in self.state.fetched if t[0] == "parameter" or isinstance(t[0], Instance)}
+        self.fetched_at_end = fetched if self.fetched_at_end is None else self.fetched_at_end & fetched
 
     def elsewhere(self, scope: Scope, module: Module, names: Mapping[str, Value] | None = None) -> "Frame":
         """A frame for code in another scope that runs here: under the same guards and handlers, in the same loops."""

@@ -4,6 +4,7 @@ import ast
 from collections.abc import Sequence
 
 from jaxlint.interp.assignment import assign
+from jaxlint.interp.copies import of_others
 from jaxlint.interp.effects import is_fetched
 from jaxlint.interp.engine import statement
 from jaxlint.interp.fewness import has_few_turns
@@ -39,6 +40,7 @@ def _loop(frame: Frame, turn: "Turn") -> None:
     found = frame.state.copy()
     head = found.copy()
     first: tuple[dict[tuple[int, Operation], RawSite], set[tuple[int, Pace]]] = ({}, set())
+    last = head.fetched
     for n in range(MAX_TURNS):
         frame.state = head.copy()
         frame.state.forget_the_unnamed()
@@ -47,11 +49,13 @@ def _loop(frame: Frame, turn: "Turn") -> None:
         turn(frame)
         for state in frame.continues:
             frame.state.merge(state)
+        last = frame.state.fetched
         if n >= MAX_TURNS - 2:
             frame.state.names = {k: widen(v) for k, v in frame.state.names.items()}
         if n == 0:
             first = (activation.sites, activation.calls - calls)
             head = frame.state.copy()
+            head.fetched -= of_others(frame.engine, head.fetched) - found.fetched
             if not head.alive or _settled(head, found):
                 break
             _suggest(head, found)
@@ -61,7 +65,8 @@ def _loop(frame: Frame, turn: "Turn") -> None:
     exit_state = found
     exit_state.merge(head)
     if head.alive:
-        exit_state.fetched = set(head.fetched)  # a loop that never turns is not what anybody writes one for
+        # A loop that never turns is not what anybody writes one for.
+        exit_state.fetched = head.fetched | of_others(frame.engine, last)
     for state in frame.breaks:
         exit_state.merge(state)
     if not exit_state.alive:

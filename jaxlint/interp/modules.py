@@ -3,7 +3,8 @@
 from jaxlint.interp.engine import Engine
 from jaxlint.interp.frames import Call, Frame
 from jaxlint.interp.library import returned
-from jaxlint.interp.program import Module, Project
+from jaxlint.interp.program import Module
+from jaxlint.interp.project import Project
 from jaxlint.interp.values import UNKNOWN, Library, ProjectModule, Sequence, Tuple, Value, of
 
 

@@ -4,7 +4,7 @@ Knows Python's tree; knows nothing of values. A syntax node is named by its `Pla
 """
 
 import ast
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from jaxlint.interp.syntax import DEFINITIONS, FUNCTIONS, LOOPS, Function, Suite, children, last_name, walk
@@ -71,6 +71,7 @@ class Module:
         self._asked_for: dict[int, frozenset[str]] = {}
         self._handed_back: dict[Place, str | None] = {}
         self._texts: dict[int, str] = {}
+        self._imported: dict[str, tuple[tuple[str, ...], ...]] = {}
         self._marked = _marked_nodes(self.tree, self.marks) if self.marks else {}
         self.definitions: list[FunctionInfo] = []
         self._called: frozenset[str] | None = None
@@ -142,6 +143,13 @@ class Module:
             self._handed_back[info.place] = _handed_back(info)
         return self._handed_back[info.place]
 
+    def imported_from(self, head: str) -> tuple[tuple[str, ...], ...]:
+        """What the imports of a package name in it, without its own name: for each the module, or either of two."""
+        found = self._imported.get(head)
+        if found is None:
+            found = self._imported[head] = tuple(_imported_from(self.tree, head))
+        return found
+
     def mark_of(self, node: ast.AST) -> str | None:
         """ "hot" or "cold" where a heat comment stands on the line of a loop or definition."""
         return self._marked.get(id(node)) if self.marks else None
@@ -192,6 +200,20 @@ def _imported_again(tree: ast.Module) -> dict[str, int]:
                 name = alias.asname or alias.name.partition(".")[0]
                 found.setdefault(name, {})[source, alias.name if alias.asname or source else name] = node.lineno
     return {name: max(lines.values()) for name, lines in found.items() if len(lines) > 1}
+
+
+def _imported_from(tree: ast.Module, head: str) -> Iterator[tuple[str, ...]]:
+    for node in walk([tree]):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                first, _, rest = alias.name.partition(".")
+                if first == head:
+                    yield (rest,)
+        elif isinstance(node, ast.ImportFrom) and not node.level and node.module is not None:
+            first, _, rest = node.module.partition(".")
+            if first == head:
+                for alias in node.names:
+                    yield (rest, f"{rest}.{alias.name}".removeprefix("."))
 
 
 def _marked_nodes(tree: ast.Module, marks: Mapping[int, str]) -> dict[int, str]:
@@ -314,92 +336,3 @@ class SourceFile:
 
 Loader = Callable[[str], SourceFile | None]
 """Reads and parses the file at a displayed path; None where that cannot be done (the error is the loader's affair)."""
-
-
-class Project:
-    """The modules of the project by dotted name, loaded when somebody asks.
-
-    `paths` are all Python files that may be imported, as displayed; `requested` those that the user asked to check.
-    """
-
-    def __init__(self, paths: Sequence[str], requested: Sequence[str], load: Loader) -> None:
-        self._load = load
-        self._requested = frozenset(requested)
-        self._modules: dict[str, Module | None] = {}
-        self._by_name: dict[str, list[str]] = {}
-        self._paths = frozenset(paths)
-        packages = {p.rpartition("/")[0] for p in paths if p.rpartition("/")[2] == "__init__.py"}
-        self._packages = packages
-        for path in paths:
-            stem = path.removesuffix(".py").removesuffix(".pyi").removesuffix("/__init__")
-            parts = [p for p in stem.split("/") if p not in {"", ".", ".."}]
-            for n in range(len(parts)):
-                self._by_name.setdefault(".".join(parts[n:]), []).append(path)
-
-    def forget(self) -> None:
-        """Let go of the modules, which know their functions, which know their modules."""
-        for module in self._modules.values():
-            if module is not None:
-                module.__dict__.clear()
-        self._modules.clear()
-
-    def module_name(self, path: str) -> str:
-        """The dotted name under which a file is imported: from the outermost folder that is a package."""
-        stem = path.removesuffix(".py").removesuffix("/__init__")
-        parts = stem.split("/")
-        start = len(parts) - 1
-        while start > 0 and "/".join(parts[:start]) in self._packages:
-            start -= 1
-        return ".".join(p for p in parts[start:] if p not in {"", ".", ".."})
-
-    def at(self, path: str) -> Module | None:
-        """The module in a file, loaded at the first request."""
-        if path not in self._modules:
-            source = self._load(path)
-            self._modules[path] = source if source is None else self._module(path, source)
-        return self._modules[path]
-
-    def has(self, path: str) -> bool:
-        """True of a path that may be imported."""
-        return path in self._paths
-
-    def _module(self, path: str, source: SourceFile) -> Module:
-        return Module(
-            source,
-            self.module_name(path),
-            is_package=path.endswith("/__init__.py") or path == "__init__.py",
-            requested=path in self._requested,
-        )
-
-    def find(self, name: str, importer: str) -> str | None:
-        """The path of the module called `name`, nearest to the importing file where several fit.
-
-        Of several files of one name outside of packages, each beside scripts of its own, it is the one beside the
-        importing file or above; which other one is meant only the path of whoever runs the program says.
-        """
-        candidates = self._by_name.get(name)
-        if not candidates:
-            return None
-        found = max(candidates, key=lambda p: self._fitness(p, name, importer))
-        if len(candidates) > 1 and "." not in name and not found.endswith("/__init__.py"):
-            folder = found.rpartition("/")[0]
-            loose = [p for p in candidates if p.rpartition("/")[0] not in self._packages]
-            if len(loose) > 1 and folder and found in loose and not importer.startswith(f"{folder}/"):
-                return None
-        return found
-
-    def _fitness(self, path: str, name: str, importer: str) -> tuple[bool, int, int]:
-        common = 0
-        for a, b in zip(path.split("/"), importer.split("/"), strict=False):
-            if a != b:
-                break
-            common += 1
-        return (self.module_name(path) == name, common, -len(path))
-
-    @staticmethod
-    def absolute(module: Module, level: int, name: str) -> str:
-        """The absolute name that a relative import of `level` dots means inside `module`."""
-        parts = module.name.split(".")
-        keep = len(parts) - level + (1 if module.is_package else 0)
-        head = parts[: max(keep, 0)]
-        return ".".join([*head, name] if name else head)

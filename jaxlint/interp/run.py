@@ -47,7 +47,8 @@ from jaxlint.interp.engine import Engine
 from jaxlint.interp.frames import Frame, Mode
 from jaxlint.interp.heap import DEFINED
 from jaxlint.interp.models import Models
-from jaxlint.interp.program import FunctionInfo, Loader, Module, Project
+from jaxlint.interp.program import FunctionInfo, Loader, Module
+from jaxlint.interp.project import Project
 from jaxlint.interp.states import Activation, GivenUp, State
 from jaxlint.interp.values import Function, of
 from jaxlint.sites import Operation, Site
@@ -82,7 +83,7 @@ def analyse(
 
     `roots` are the requested files that can matter by themselves: those that speak of a library that the models know.
     """
-    project = Project(paths, requested, load)
+    project = Project(paths, requested, load, models.libraries)
     engine = Engine(project, models)
     engine.call = calls.call
     engine.attribute = attributes.attribute
@@ -184,6 +185,7 @@ def _run_module(engine: Engine, module: Module) -> Activation:
     activation.calls.clear()
     activation.chosen.clear()
     outer_reads, engine.heap.reads = engine.heap.reads, activation.reads
+    outer_writes, engine.heap.writes = engine.heap.writes, activation.writes
     for node in module.tree.body:
         frame.state.alive = True
         try:
@@ -199,7 +201,7 @@ def _run_module(engine: Engine, module: Module) -> Activation:
     engine.settle(frame.scope, {k: v for k, v in frame.state.names.items() if "." not in k})
     engine.budget.end(spending)
     engine.budget.leave(left)
-    engine.heap.reads = outer_reads
+    engine.heap.reads, engine.heap.writes = outer_reads, outer_writes
     activation.running = False
     activation.finished = True
     return activation

@@ -174,18 +174,22 @@ def _extremum(call: Call) -> Value:
     key = call.argument(1_000, "key")
     many = [a for a in call.arguments if a.keyword is None]
     if len(many) == 1 and not many[0].star:
-        element = nth_element(call, 0)
+        elements = [nth_element(call, 0)]
     else:
-        element = join_all(element_of(call.engine.heap, a.value) if a.star else a.value for a in many)
-    compared = element if key is None or key.none_only else call_with(call.frame, call.node, key, [element])
-    compare_items(call, compared)
+        elements = [element_of(call.engine.heap, a.value) if a.star else a.value for a in many]
+    element = join_all(elements)
+    if key is None or key.none_only:
+        compare_items(call, *elements)
+    else:
+        compare_items(call, call_with(call.frame, call.node, key, [element]))
     default = call.argument(1_000, "default")
     out = replace(element, const=())
     return out if default is None else join(out, default)
 
 
-def compare_items(call: Call, element: Value) -> None:
-    operands = [(v, call.node) for v in _direct(call.frame, element)]
+def compare_items(call: Call, *elements: Value) -> None:
+    """Note that such elements are compared with each other, on the host."""
+    operands = [(v, call.node) for element in elements for v in _direct(call.frame, element)]
     effects.reading(call.frame, call.node, Operation.REDUCE, call.name.removeprefix("builtins."), operands)
 
 

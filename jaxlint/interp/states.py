@@ -131,7 +131,7 @@ class Activation:
     result: Value = NOTHING
     yielded: Value = NOTHING
     result_fetched: bool = False
-    fetched_parameters: frozenset[Token] = frozenset()
+    fetched_outside: frozenset[Token] = frozenset()
     finished: bool = False
     running: bool = False
     traced: bool = False
@@ -147,6 +147,7 @@ class Activation:
     cached_under_guard: set[str] = field(default_factory=set)
     seen: set[tuple[tuple[str, Value], ...]] = field(default_factory=set)
     reads: Reads = field(default_factory=dict)
+    writes: set[tuple[object, ...]] = field(default_factory=set)
     calls: set[tuple[int, Pace]] = field(default_factory=set)
     chosen: set[int] = field(default_factory=set)
     sites: dict[tuple[int, Operation], RawSite] = field(default_factory=dict)
@@ -154,7 +155,7 @@ class Activation:
     @property
     def outcome(self) -> tuple[Value, Value, bool, frozenset[Token]]:
         """What its callers learn from it."""
-        return (self.result, self.yielded, self.result_fetched, self.fetched_parameters)
+        return (self.result, self.yielded, self.result_fetched, self.fetched_outside)
 
 
 @dataclass(frozen=True, slots=True)

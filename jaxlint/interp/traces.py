@@ -4,7 +4,8 @@ runs what the transform NAME made."""
 import ast
 
 from jaxlint.interp import devices, effects
-from jaxlint.interp.calls import call_function, forget_refinements, identify
+from jaxlint.interp.calls import call_function, identify
+from jaxlint.interp.copies import forget_refinements
 from jaxlint.interp.definitions import is_static_annotation
 from jaxlint.interp.engine import handler
 from jaxlint.interp.frames import Argument, Arguments, Call, Frame, Mode

@@ -4,7 +4,7 @@ import ast
 from collections.abc import Callable, Sequence
 
 from jaxlint.interp import uses
-from jaxlint.interp.displays import copied
+from jaxlint.interp.displays import copied, renewed
 from jaxlint.interp.engine import handler
 from jaxlint.interp.fewness import FEW
 from jaxlint.interp.frames import Argument, Call
@@ -36,7 +36,7 @@ from jaxlint.kinds import HOST, Kind
 
 @handler("tree_map")
 def _tree_map(call: Call) -> Value:
-    function, tree = call.given(0, "f"), call.given(1, "tree")
+    function, tree = call.given(0, "f"), renewed(call.frame, call.node, call.given(1, "tree"))
     rest = [a.value for a in call.arguments[2:] if a.keyword is None and not a.star]
     own = any(isinstance(o, Function | Method | Partial) for o in function.objects)
     pace = Pace.ITEMS if own and not _few_leaves(tree) else Pace.ONCE
