@@ -58,6 +58,63 @@ BATCHES = {
         t = tfd.Uniform(low=a, high=a)  # h2d
         print(t.sample(seed=jax.random.key(0)))  # d2h
     """,
+    "an experiment of jaxline": """
+        from jaxline import experiment, utils
+
+        class Experiment(experiment.AbstractExperiment):
+            def __init__(self, mode, init_rng=None):
+                super().__init__(mode=mode, init_rng=init_rng)
+                self._input = utils.py_prefetch(self._build)
+                self._params = utils.bcast_local_devices(jnp.ones(3))
+                self._update = jax.pmap(self._learn, axis_name="i")
+
+            def _build(self):
+                for n in range(10):
+                    yield np.ones(n)
+
+            def _learn(self, params, batch, rng):
+                return params, {"loss": batch.sum(), "rng": rng}
+
+            def step(self, global_step, rng, writer, **unused):
+                self._params, scalars = self._update(self._params, next(self._input), rng)  # h2d hot
+                scalars = utils.get_first(scalars)
+                print(scalars["loss"])  # d2h hot
+                return scalars
+
+            def evaluate(self, global_step, rng, writer, **unused):
+                global_step = utils.get_first(global_step)
+                print(f"{global_step}")  # d2h hot
+                print("step", global_step)
+                return None
+
+        Experiment("train").step(1, jnp.ones(3), None)
+    """,
+    "a learner that acme drives": """
+        import acme
+
+        class Learner(acme.core.Learner):
+            def __init__(self, data):
+                self.loss = step(1.0)
+
+            def step(self):
+                self.loss = step(self.loss)
+                print(self.loss)  # d2h hot
+
+            def get_variables(self, names):
+                return [np.asarray(self.loss)]  # d2h cold
+    """,
+    "an environment that somebody else drives": """
+        import gymnasium
+
+        class Env(gymnasium.Env):
+            def step(self, action):
+                print(step(1.0))  # d2h hot
+    """,
+    "a method of the same name that no library asks for": """
+        class Env:
+            def step(self, action):
+                print(step(1.0))  # d2h cold
+    """,
     "what may be absent and is asked whether it is there": """
         def better(params, n):
             return params if n else None

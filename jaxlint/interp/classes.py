@@ -8,6 +8,7 @@ from jaxlint.interp.frames import Argument, Arguments, Frame, Mode
 from jaxlint.interp.heap import INSTANCES, base_of, element_of
 from jaxlint.interp.heat import Pace
 from jaxlint.interp.joining import join
+from jaxlint.interp.models import FunctionModel
 from jaxlint.interp.values import (
     NOTHING,
     UNKNOWN,
@@ -135,6 +136,17 @@ def is_field(engine: Engine, cls: Class, name: str) -> bool:
         if record is not None and name in record.scope.names:
             return any(field == name for field, _ in record.fields)
     return False
+
+
+def hook_of(engine: Engine, cls: Class, name: str) -> FunctionModel | None:
+    """What a library does with a method that a class has for it: one of this name that the library itself calls."""
+    for base in mro(engine, cls):
+        if isinstance(base, Library):
+            method = f"{engine.models.canonical(base.name)}.{name}"
+            model = engine.models.function(method) if engine.models.exact(method) else None
+            if model is not None and model.looped:
+                return model
+    return None
 
 
 def given_fields(engine: Engine, cls: Class) -> list[tuple[str, Class]]:

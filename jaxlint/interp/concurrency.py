@@ -42,6 +42,12 @@ def _submit(call: Call) -> Value:
     return of(LibraryObject("concurrent.futures.Future", (result,)))
 
 
+@handler("produced")
+def _produced(call: Call) -> Value:
+    """What a function gives that is called without arguments, in a thread of its own."""
+    return _unguarded(call, call.given(0), [])
+
+
 @handler("pool_map")
 def _pool_map(call: Call) -> Value:
     guards.thread_started(call.frame, call.node)

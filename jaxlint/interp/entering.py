@@ -7,6 +7,8 @@ from jaxlint.interp.calls import call_function
 from jaxlint.interp.engine import Engine
 from jaxlint.interp.fixtures import given_by_pytest
 from jaxlint.interp.frames import Argument, Frame, Mode
+from jaxlint.interp.heat import Pace
+from jaxlint.interp.models import FunctionModel
 from jaxlint.interp.program import FunctionInfo
 from jaxlint.interp.values import (
     UNKNOWN,
@@ -20,6 +22,7 @@ from jaxlint.interp.values import (
     of,
     replace,
 )
+from jaxlint.kinds import Kind
 
 
 def call_unknown_arguments(frame: Frame, node: ast.AST, info: FunctionInfo, function: Function, mode: Mode) -> None:
@@ -66,6 +69,18 @@ def call_transformed_unknown(
     frame.mode = before
     frame.activation.eager = False
     frame.activation.sites.clear()
+
+
+def call_hook(
+    frame: Frame, node: ast.AST, info: FunctionInfo, function: Function, receiver: Value, hook: FunctionModel
+) -> None:
+    """Run a method that a library calls at each of its steps, outside of any trace."""
+    arguments = unknown_arguments(frame, info, function)
+    arguments[:1] = [replace(a, value=receiver) for a in arguments[:1] if not a.star]
+    device = Value(Kind.DEVICE, origin=frame.origin(node, "the library gives device arrays"))
+    given = [replace(a, value=device) if a.keyword in hook.brings else a for a in arguments]
+    with frame.at_pace(Pace.LOOPED):
+        call_function(frame, node, function, given, mode=Mode.EAGER)
 
 
 def call_method_unknown(frame: Frame, node: ast.AST, info: FunctionInfo, function: Function, receiver: Value) -> None:

@@ -284,11 +284,11 @@ def _returned(call: Call, word: Word, boolean: bool) -> Value:
             value = _argument(call, operand)
             if head == "reduced" and value.kind and not (value.kind & ~HOST or value.objects or value.unknown):
                 return Value(value.kind)
-            return (
-                moved(value, result_kind(call), everything=True)
-                if value.kind or value.objects
-                else fresh(call, result_kind(call))
-            )
+            made = fresh(call, result_kind(call))
+            if not value.kind and not value.objects:
+                return made
+            out = moved(value, result_kind(call), everything=True)
+            return replace(out, tokens=made.tokens) if out.kind & ARRAY else out
         case "device":
             made = replace(fresh(call, result_kind(call)), placement=_placement(call))
             return replace(made, boolean=True) if boolean else made

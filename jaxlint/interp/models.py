@@ -36,6 +36,8 @@ class FunctionModel:
     value_shape: Positions = ()
     boolean: bool = False
     class_method: bool = False
+    looped: bool = False
+    brings: Positions = ()
     handler: str | None = None
     when: tuple[tuple[str, str], ...] = ()
 
@@ -43,12 +45,12 @@ class FunctionModel:
 _KEYS = {
     "names", "returns", "reads", "operation", "deep", "reads_containers", "unless", "only_with", "only_arity",
     "dict_values", "uploads", "upload_operation", "creates", "concrete", "fetches", "value_shape", "boolean",
-    "class_method", "handler", "since", "until", "when",
+    "class_method", "looped", "brings", "handler", "since", "until", "when",
 }  # fmt: skip
 
 
-_POSITIONS = {"reads", "unless", "only_with", "uploads", "concrete", "fetches", "value_shape"}
-_FLAGS = {"deep", "reads_containers", "dict_values", "creates", "boolean", "class_method"}
+_POSITIONS = {"reads", "unless", "only_with", "uploads", "concrete", "fetches", "value_shape", "brings"}
+_FLAGS = {"deep", "reads_containers", "dict_values", "creates", "boolean", "class_method", "looped"}
 _TEXTS = {"returns", "operation", "upload_operation", "handler", "since", "until"}
 _NAME = re.compile(r"\w+(?:\.\w+)*(?:\.\*)?")
 _CLASS = re.compile(r"[A-Z]\w*[a-z]\w*(?:\.\w+)*")
@@ -303,6 +305,8 @@ def _function(block: dict[str, object], where: str) -> FunctionModel:
         value_shape=_positions(block.get("value_shape")),
         boolean=bool(block.get("boolean", False)),
         class_method=bool(block.get("class_method", False)),
+        looped=bool(block.get("looped", False)),
+        brings=_positions(block.get("brings")),
         handler=None if handler is None else str(handler),
         when=tuple((option, _returns({"returns": word}, where)) for option, word in when.items()),
     )

@@ -126,15 +126,21 @@ def _passes(engine: Engine, roots: Sequence[str]) -> None:
 
 
 def _unreached(engine: Engine, module: Module) -> Iterator[FunctionInfo]:
-    """The functions of a module that nothing entered yet, those included that entering the others defines, and those
-    entered with what is known better by now."""
+    """The functions of a module that nothing entered yet, those included that entering the others defines, those that
+    a library calls besides, and those entered with what is known better by now."""
     at = 0
     while at < len(module.definitions):
         info = module.definitions[at]
         at += 1
         reads = engine.entered.get(info.place)
-        if info.place not in engine.reached if reads is None else _outdated(reads):
+        unreached = info.place not in engine.reached or _is_hook(engine, info)
+        if unreached if reads is None else _outdated(reads):
             yield info
+
+
+def _is_hook(engine: Engine, info: FunctionInfo) -> bool:
+    found = () if info.enclosing_class is None else engine.classes_at.get(info.enclosing_class, ())
+    return any(classes.hook_of(engine, cls, info.name) is not None for cls in found)
 
 
 def _outdated(reads: Reads) -> bool:
@@ -271,8 +277,12 @@ def _enter_function(frame: Frame, info: FunctionInfo, function: Function) -> Non
         if not receivers:
             classes.instantiate_unknown(frame, record.node, cls)
             receivers = classes.receivers(engine, cls)
+        hook = classes.hook_of(engine, cls, info.name)
         for receiver in receivers[:2]:
-            entering.call_method_unknown(frame, node, info, function, of(receiver))
+            if hook is None:
+                entering.call_method_unknown(frame, node, info, function, of(receiver))
+            else:
+                entering.call_hook(frame, node, info, function, of(receiver), hook)
 
 
 def _unentered_guards(engine: Engine) -> None:
