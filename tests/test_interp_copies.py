@@ -89,6 +89,59 @@ FIELDS = {
         show(a, n)
         print(a.loss)  # d2h cold
     """,
+    "objects of one place are told apart by nobody": """
+        agents = [Agent(n) for n in range(3)]
+        print(agents[0].loss)  # d2h
+        agents[0].tick()
+        print(agents[1].loss)  # d2h
+
+        def make():
+            return Agent(1)
+
+        a, b = make(), make()
+        print(a.loss)  # d2h
+        a.tick()
+        print(b.loss)  # d2h
+    """,
+    "what has not run yet has fetched nothing": """
+        def lines(agent):
+            yield str(agent.loss)  # d2h
+
+        a = Agent(1)
+        text = lines(a)
+        print(a.loss)  # d2h
+        print(*text)
+    """,
+    "another thread may write": """
+        import threading
+
+        def learn(agent):
+            while True:
+                agent.learn()
+
+        a = Agent(1)
+        threading.Thread(target=learn, args=(a,)).start()
+        while True:
+            a.tick()
+            print(a.loss)  # d2h hot
+    """,
+    "another task may write": """
+        import asyncio
+
+        async def learn(agent):
+            while True:
+                agent.learn()
+                await asyncio.sleep(0)
+
+        async def main():
+            a = Agent(1)
+            asyncio.create_task(learn(a))
+            while True:
+                await asyncio.sleep(0)
+                print(a.loss)  # d2h hot
+
+        asyncio.run(main())
+    """,
     "another function reads one on one path, and another on the other": """
         def show(first, second, n):
             if n:
@@ -119,8 +172,8 @@ TURNS = {
         for n in range(100):
             agents.append(Agent(n))
         for a in agents:
-            print(a.loss)  # d2h hot
             a.tick()
+            print(a.loss)  # d2h hot
             print(a.loss)
     """,
     "the same objects in another loop": """

@@ -89,6 +89,35 @@ BATCHES = {
 
         Experiment("train").step(1, jnp.ones(3), None)
     """,
+    "an experiment of jaxline that is made for other modes than a test's": """
+        from jaxline import experiment
+
+        class Base(experiment.AbstractExperiment):
+            def evaluate(self, global_step, rng, writer):
+                for _ in range(10):
+                    out = self._evaluate(np.ones(3), rng)  # h2d hot
+                return out
+
+        class Experiment(Base):
+            def __init__(self, mode, init_rng):
+                super().__init__(mode=mode)
+                self.mode = mode
+                if mode == "train":
+                    self._update = jax.pmap(self._update)
+                else:
+                    self._evaluate = jax.jit(self._evaluate)
+
+            def _update(self, batch):
+                return jnp.equal(batch, np.ones(3))
+
+            def _evaluate(self, batch, rng):
+                return jnp.equal(batch, np.ones(3))
+
+            def step(self, global_step, rng, writer):
+                return self._update(np.ones(3))  # h2d hot
+
+        Experiment("train", jnp.ones(3))
+    """,
     "a learner that acme drives": """
         import acme
 
@@ -102,6 +131,16 @@ BATCHES = {
 
             def get_variables(self, names):
                 return [np.asarray(self.loss)]  # d2h cold
+    """,
+    "an actor that acme drives": """
+        import acme
+
+        class Actor(acme.Actor):
+            def __init__(self):
+                self.policy = jax.jit(lambda x: x + 1)
+
+            def select_action(self, observation):
+                return np.asarray(self.policy(observation))  # h2d hot, d2h hot
     """,
     "an environment that somebody else drives": """
         import gymnasium

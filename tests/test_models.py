@@ -25,10 +25,10 @@ UPLOADS = {"eager-call", "upload", "explicit-upload", "compiled-call"}
 PLACES = {"none", "python", "numpy", "device", "host", "unknown", "promote", "elementwise", "scalar"}
 OF_ARGUMENT = {"arg", "device", "numpy", "python", "dispatch", "element", "leaf", "reduced", "kept", "drawn"}
 
-FLAGS = {"boolean", "class_method", "creates", "deep", "looped", "reads_containers"}
-ARGUMENTS = {"reads", "uploads", "concrete", "fetches", "value_shape", "brings"}
+FLAGS = {"boolean", "class_method", "creates", "deep", "looped", "makes", "reads_containers"}
+ARGUMENTS = {"reads", "uploads", "concrete", "fetches", "value_shape"}
 FUNCTION_KEYS = {"names", "returns", "operation", "upload_operation", "unless", "only_arity", "handler", "when"}
-FUNCTION_KEYS |= {"since", "until"} | FLAGS | ARGUMENTS
+FUNCTION_KEYS |= {"brings", "since", "until"} | FLAGS | ARGUMENTS
 ATTRIBUTE_KEYS = {"names", "returns", "reads", "operation", "since", "until"}
 
 
@@ -113,7 +113,10 @@ def check_entry(entry: Entry, keys: set[str]) -> None:
     assert entry.get("operation", "print") in OPERATIONS
     assert ("uploads" in entry) == ("upload_operation" in entry), f"upload_operation: {names(entry)}"
     assert entry.get("upload_operation", "upload") in UPLOADS
-    assert "looped" in entry or "brings" not in entry, f"brings, but nothing is called: {names(entry)}"
+    brings = entry.get("brings", {"": "numpy"})
+    assert isinstance(brings, dict)
+    assert set(brings.values()) <= {"device", "numpy", "python"}, f"brings: {names(entry)}"
+    assert "looped" in entry or not {"brings", "makes"} & entry.keys(), f"brings, but nothing is called: {names(entry)}"
     conditional = reading or "value_shape" in entry or "concrete" in entry
     for key in {"unless", "only_arity"} & entry.keys():
         assert conditional, f"{key} without anything that it could stop: {names(entry)}"

@@ -247,6 +247,8 @@ def run(
         # What is compiled is traced once; eager gradients and vmaps run their function at each call.
         once = frame.staged or mode is Mode.STAGED
         frame.activation.calls.add((activation.number, Pace.ONCE if once else pace))
+        if len(activation.callers) < 2:
+            activation.callers.add((frame.activation.number, id(node)))
         if frame.among:
             frame.activation.chosen.add(activation.number)
     if activation.running or activation.finished:

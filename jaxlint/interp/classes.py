@@ -181,7 +181,7 @@ def instantiate(frame: Frame, node: ast.AST, cls: Class, arguments: Arguments) -
 def is_looped(frame: Frame | None) -> bool:
     """True in a loop or a comprehension, of a caller perhaps."""
     while frame is not None:
-        if frame.loops or frame.own:
+        if frame.loops or frame.own or frame.pace in {Pace.LOOPED, Pace.LOOPED_GATED, Pace.ITEMS}:
             return True
         frame = frame.caller
     return False
@@ -278,6 +278,19 @@ def instantiate_unknown(frame: Frame, node: ast.AST, cls: Class) -> None:
             if annotation is not None:
                 value = field_meaning(frame, engine.classes[owner], annotation)
             engine.heap.write(instance, name, value)
+
+
+def made_elsewhere(frame: Frame, cls: Class) -> list[Object]:
+    """Instances of the classes below a class, or of itself, as a library makes them, whatever the project makes."""
+    engine = frame.engine
+    below = [c for c in engine.classes if cls in mro(engine, c)]
+    last = [c for c in below if not any(c in mro(engine, other)[1:] for other in below)]
+    found: list[Object] = []
+    for c in last[:2]:
+        node = engine.classes[c].node
+        instantiate_unknown(frame, node, c)
+        found += [o for o in receivers(engine, c) if isinstance(o, Instance) and o.place == frame.place(node)]
+    return found
 
 
 def receivers(engine: Engine, cls: Class) -> list[Object]:

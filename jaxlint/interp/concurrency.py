@@ -63,11 +63,14 @@ def _future_result(call: Call) -> Value:
 
 def _unguarded(call: Call, function: Value, arguments: list[Argument]) -> Value:
     """Call in another thread, where this thread's guards do not reach."""
-    held, call.frame.guards = call.frame.guards, ()
+    frame = call.frame
+    held, frame.guards = frame.guards, ()
+    before = set(frame.activation.calls)
     try:
-        return call.engine.call(call.frame, call.node, function, arguments)
+        return call.engine.call(frame, call.node, function, arguments)
     finally:
-        call.frame.guards = held
+        frame.guards = held
+        call.engine.apart.update(number for number, _ in frame.activation.calls - before)
 
 
 @handler("run_coroutine")

@@ -25,15 +25,16 @@ def forget_refinements(frame: Frame, activation: Activation | None = None) -> No
     if held:
         kept = set[Token]()
         if activation is not None:
-            fields = _unwritten(frame.engine, activation, {t[:2] for t in held if isinstance(t[0], Instance)})
+            fields = _unwritten(frame.engine, activation, {t[:2] for t in held if _is_single(frame.engine, t[0])})
             kept = {t for t in held if t[:2] in fields}
         frame.state.fetched = (frame.state.fetched - held) | kept
 
 
 def _unwritten(engine: Engine, activation: Activation, fields: set[Token]) -> set[Token]:
-    """Those of the fields to which neither a call nor what it leads to writes; none where that is too much to see."""
-    seen = {activation.number}
-    todo = [activation]
+    """Those of the fields to which neither a call nor what it leads to writes, nor another thread meanwhile; none where
+    that is too much to see."""
+    todo = [activation, *(engine.by_number[n] for n in engine.apart)]
+    seen = {a.number for a in todo}
     while todo and fields:
         current = todo.pop()
         fields = fields - current.writes
@@ -47,11 +48,30 @@ def _unwritten(engine: Engine, activation: Activation, fields: set[Token]) -> se
     return fields
 
 
+def _is_single(engine: Engine, obj: object) -> bool:
+    """True of an instance that stands for one object: it is made once in a function that is called at one place only,
+    as are all that lead there."""
+    if not isinstance(obj, Instance) or obj in engine.repeated:
+        return False
+    number, seen = obj.scope, set[int]()
+    while (activation := engine.by_number.get(number)) is not None and number not in seen:
+        seen.add(number)
+        if activation.info is None or not activation.callers:
+            return True
+        if len(activation.callers) > 1:
+            return False
+        number = next(iter(activation.callers))[0]
+    return False
+
+
 def carry(frame: Frame, activation: Activation, bound: dict[str, Value]) -> None:
-    """What the callee fetched of its parameters and of objects has a host copy here too."""
+    """What the callee fetched of its parameters and of objects has a host copy here too, unless it has yet to run."""
+    if activation.info is not None and (activation.info.is_generator or activation.info.is_async):
+        return
     for token in activation.fetched_outside:
         if token[0] != "parameter":
-            frame.state.fetched.add(token)
+            if _is_single(frame.engine, token[0]):
+                frame.state.fetched.add(token)
             continue
         value = bound.get(str(token[1])) if len(token) == 2 else None
         if value is not None and value.tokens:

@@ -71,14 +71,21 @@ def call_transformed_unknown(
     frame.activation.sites.clear()
 
 
+_KINDS = {"device": Kind.DEVICE, "numpy": Kind.NUMPY, "python": Kind.PYTHON}
+_BROUGHT = {
+    "device": "the library gives device arrays", "numpy": "the library gives host data",
+    "python": "the library gives host data",
+}  # fmt: skip
+
+
 def call_hook(
     frame: Frame, node: ast.AST, info: FunctionInfo, function: Function, receiver: Value, hook: FunctionModel
 ) -> None:
     """Run a method that a library calls at each of its steps, outside of any trace."""
     arguments = unknown_arguments(frame, info, function)
     arguments[:1] = [replace(a, value=receiver) for a in arguments[:1] if not a.star]
-    device = Value(Kind.DEVICE, origin=frame.origin(node, "the library gives device arrays"))
-    given = [replace(a, value=device) if a.keyword in hook.brings else a for a in arguments]
+    brought = {name: Value(_KINDS[word], origin=frame.origin(node, _BROUGHT[word])) for name, word in hook.brings}
+    given = [replace(a, value=brought.get(a.keyword or "", a.value)) for a in arguments]
     with frame.at_pace(Pace.LOOPED):
         call_function(frame, node, function, given, mode=Mode.EAGER)
 

@@ -3,6 +3,7 @@
 import ast
 
 from jaxlint.interp import effects
+from jaxlint.interp.copies import forget_refinements
 from jaxlint.interp.engine import expression, handler
 from jaxlint.interp.frames import Call, Frame
 from jaxlint.interp.heap import element_of
@@ -17,6 +18,7 @@ def _await(frame: Frame, node: ast.AST) -> Value:
     assert isinstance(node, ast.Await)
     value = frame.engine.evaluate(frame, node.value)
     note_suspension(frame, node)
+    forget_refinements(frame)  # other tasks run meanwhile
     return value
 
 

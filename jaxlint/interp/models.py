@@ -37,7 +37,8 @@ class FunctionModel:
     boolean: bool = False
     class_method: bool = False
     looped: bool = False
-    brings: Positions = ()
+    makes: bool = False
+    brings: tuple[tuple[str, str], ...] = ()
     handler: str | None = None
     when: tuple[tuple[str, str], ...] = ()
 
@@ -45,13 +46,14 @@ class FunctionModel:
 _KEYS = {
     "names", "returns", "reads", "operation", "deep", "reads_containers", "unless", "only_with", "only_arity",
     "dict_values", "uploads", "upload_operation", "creates", "concrete", "fetches", "value_shape", "boolean",
-    "class_method", "looped", "brings", "handler", "since", "until", "when",
+    "class_method", "looped", "makes", "brings", "handler", "since", "until", "when",
 }  # fmt: skip
 
 
-_POSITIONS = {"reads", "unless", "only_with", "uploads", "concrete", "fetches", "value_shape", "brings"}
-_FLAGS = {"deep", "reads_containers", "dict_values", "creates", "boolean", "class_method", "looped"}
+_POSITIONS = {"reads", "unless", "only_with", "uploads", "concrete", "fetches", "value_shape"}
+_FLAGS = {"deep", "reads_containers", "dict_values", "creates", "boolean", "class_method", "looped", "makes"}
 _TEXTS = {"returns", "operation", "upload_operation", "handler", "since", "until"}
+_BROUGHT = {"device", "numpy", "python"}
 _NAME = re.compile(r"\w+(?:\.\w+)*(?:\.\*)?")
 _CLASS = re.compile(r"[A-Z]\w*[a-z]\w*(?:\.\w+)*")
 """A class, by the way in which everybody names them, or a part of it."""
@@ -218,6 +220,8 @@ def _look_at(block: dict[str, object], where: str) -> None:
             wanted = "a text"
         elif key == "only_arity" and (not isinstance(value, int) or isinstance(value, bool) or value < 0):
             wanted = "a number of arguments"
+        elif key == "brings" and not (isinstance(value, dict) and set(map(str, value.values())) <= _BROUGHT):
+            wanted = 'a table of parameters, each "device", "numpy" or "python"'
         if wanted:
             raise UserError(f"{_line_of(where, key, is_key=True)}: {key} is {wanted}")
     if "reads" in block and "operation" not in block:
@@ -306,7 +310,8 @@ def _function(block: dict[str, object], where: str) -> FunctionModel:
         boolean=bool(block.get("boolean", False)),
         class_method=bool(block.get("class_method", False)),
         looped=bool(block.get("looped", False)),
-        brings=_positions(block.get("brings")),
+        makes=bool(block.get("makes", False)),
+        brings=tuple((name, str(word)) for name, word in _table(block.get("brings", {}), where).items()),
         handler=None if handler is None else str(handler),
         when=tuple((option, _returns({"returns": word}, where)) for option, word in when.items()),
     )

@@ -273,11 +273,14 @@ def _enter_function(frame: Frame, info: FunctionInfo, function: Function) -> Non
         record = engine.classes[cls]
         if record.scope.number != function.scope:
             continue
-        receivers = classes.receivers(engine, cls)
+        hook = classes.hook_of(engine, cls, info.name)
+        if hook is not None and hook.makes:
+            receivers = classes.made_elsewhere(frame, cls)
+        else:
+            receivers = classes.receivers(engine, cls)
         if not receivers:
             classes.instantiate_unknown(frame, record.node, cls)
             receivers = classes.receivers(engine, cls)
-        hook = classes.hook_of(engine, cls, info.name)
         for receiver in receivers[:2]:
             if hook is None:
                 entering.call_method_unknown(frame, node, info, function, of(receiver))

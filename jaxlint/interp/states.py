@@ -122,7 +122,8 @@ class Activation:
     """One function (or module) run with one set of abstract arguments; its number is also its scope's.
 
     `joined`: it stands for many sets of arguments. `chosen` are the activations that it calls as one of several
-    functions: which caller of a joined one brings which of them is not known.
+    functions: which caller of a joined one brings which of them is not known. `callers` are two at most of those that
+    call it, each with the ``id`` of the node.
     """
 
     number: int
@@ -150,6 +151,7 @@ class Activation:
     writes: set[tuple[object, ...]] = field(default_factory=set)
     calls: set[tuple[int, Pace]] = field(default_factory=set)
     chosen: set[int] = field(default_factory=set)
+    callers: set[tuple[int, int]] = field(default_factory=set)
     sites: dict[tuple[int, Operation], RawSite] = field(default_factory=dict)
 
     @property
