@@ -168,7 +168,7 @@ def call_function(
     activation, result = run(
         frame, node, info, function, bound, mode or frame.mode, trace_start=trace_start, again=again
     )
-    forget_refinements(frame, activation)
+    forget_refinements(frame)
     carry(frame, activation, bound)
     if activation.joined and (name := info.module.handed_back_by(info)) is not None:
         result = bound.get(name, result)  # each caller gets its own, not what all of them gave
@@ -247,8 +247,6 @@ def run(
         # What is compiled is traced once; eager gradients and vmaps run their function at each call.
         once = frame.staged or mode is Mode.STAGED
         frame.activation.calls.add((activation.number, Pace.ONCE if once else pace))
-        if len(activation.callers) < 2:
-            activation.callers.add((frame.activation.number, id(node)))
         if frame.among:
             frame.activation.chosen.add(activation.number)
     if activation.running or activation.finished:
@@ -335,10 +333,8 @@ def _run_body(engine: Engine, frame: Frame, info: FunctionInfo, bound: dict[str,
     activation.chosen.clear()
     activation.fetching.clear()
     activation.reads.clear()
-    activation.writes.clear()
     activation.captured.clear()
     outer_reads, engine.heap.reads = engine.heap.reads, activation.reads
-    outer_writes, engine.heap.writes = engine.heap.writes, activation.writes
     engine.heap.note_read((activation.number, PARAMETERS))
     before = activation.outcome
     spending = engine.budget.begin(info.module.path, info.module.lines)
@@ -354,10 +350,10 @@ def _run_body(engine: Engine, frame: Frame, info: FunctionInfo, bound: dict[str,
         activation.result = join(activation.result, UNKNOWN)
     finally:
         engine.budget.end(spending)
-        engine.heap.reads, engine.heap.writes = outer_reads, outer_writes
+        engine.heap.reads = outer_reads
         activation.running = False
         activation.finished = True
-    activation.fetched_outside = frozenset(frame.fetched_at_end or ())
+    activation.fetched_parameters = frozenset(frame.fetched_at_end or ())
     if activation.outcome != before:
         engine.heap.note_change((activation.number, RESULT))
 

@@ -63,14 +63,11 @@ def _future_result(call: Call) -> Value:
 
 def _unguarded(call: Call, function: Value, arguments: list[Argument]) -> Value:
     """Call in another thread, where this thread's guards do not reach."""
-    frame = call.frame
-    held, frame.guards = frame.guards, ()
-    before = set(frame.activation.calls)
+    held, call.frame.guards = call.frame.guards, ()
     try:
-        return call.engine.call(frame, call.node, function, arguments)
+        return call.engine.call(call.frame, call.node, function, arguments)
     finally:
-        frame.guards = held
-        call.engine.apart.update(number for number, _ in frame.activation.calls - before)
+        call.frame.guards = held
 
 
 @handler("run_coroutine")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from jaxlint.interp.heat import Gate, Pace
 from jaxlint.interp.program import FunctionInfo, Module
 from jaxlint.interp.states import Activation, Scope, State
-from jaxlint.interp.values import UNKNOWN, Class, Instance, Origin, Place, Token, Value, replace
+from jaxlint.interp.values import UNKNOWN, Class, Origin, Place, Token, Value, replace
 from jaxlint.sites import Operation
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ class Frame:
 
     def note_fetched(self) -> None:
         """The function may return here: what it has fetched wherever it returns its callers know to have a copy."""
-        fetched = {t for t in self.state.fetched if t[0] == "parameter" or isinstance(t[0], Instance)}
+        fetched = {t for t in self.state.fetched if t[0] == "parameter"}
         self.fetched_at_end = fetched if self.fetched_at_end is None else self.fetched_at_end & fetched
 
     def elsewhere(self, scope: Scope, module: Module, names: Mapping[str, Value] | None = None) -> "Frame":

@@ -58,7 +58,6 @@ class Heap:
         self.clock = 0
         self.records: dict[Class, frozenset[str]] = {}
         self.reads: Reads = {}
-        self.writes: set[tuple[object, ...]] = set()
         self._originals: dict[Object, frozenset[Object]] = {}
 
     def of(self, obj: Object) -> Fields:
@@ -120,8 +119,6 @@ class Heap:
 
     def write(self, obj: Object, field: str, value: Value) -> None:
         """Join `value` into a field. Identities are dropped: what is read later may be another array."""
-        if isinstance(obj, Instance):
-            self.writes.add((obj, field))
         fields = self.of(obj)
         cell = fields.cells.get(field)
         old = None if cell is None else cell.value

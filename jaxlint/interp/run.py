@@ -191,7 +191,6 @@ def _run_module(engine: Engine, module: Module) -> Activation:
     activation.calls.clear()
     activation.chosen.clear()
     outer_reads, engine.heap.reads = engine.heap.reads, activation.reads
-    outer_writes, engine.heap.writes = engine.heap.writes, activation.writes
     for node in module.tree.body:
         frame.state.alive = True
         try:
@@ -207,7 +206,7 @@ def _run_module(engine: Engine, module: Module) -> Activation:
     engine.settle(frame.scope, {k: v for k, v in frame.state.names.items() if "." not in k})
     engine.budget.end(spending)
     engine.budget.leave(left)
-    engine.heap.reads, engine.heap.writes = outer_reads, outer_writes
+    engine.heap.reads = outer_reads
     activation.running = False
     activation.finished = True
     return activation

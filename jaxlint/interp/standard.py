@@ -190,7 +190,9 @@ def _extremum(call: Call) -> Value:
 def compare_items(call: Call, *elements: Value) -> None:
     """Note that such elements are compared with each other, on the host."""
     operands = [(v, call.node) for element in elements for v in _direct(call.frame, element)]
-    effects.reading(call.frame, call.node, Operation.REDUCE, call.name.removeprefix("builtins."), operands)
+    # What is fetched is the outcome of each comparison.
+    name = call.name.removeprefix("builtins.")
+    effects.reading(call.frame, call.node, Operation.REDUCE, name, operands, computed=True)
 
 
 def _direct(frame: Frame, element: Value) -> list[Value]:

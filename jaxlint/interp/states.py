@@ -122,8 +122,7 @@ class Activation:
     """One function (or module) run with one set of abstract arguments; its number is also its scope's.
 
     `joined`: it stands for many sets of arguments. `chosen` are the activations that it calls as one of several
-    functions: which caller of a joined one brings which of them is not known. `callers` are two at most of those that
-    call it, each with the ``id`` of the node.
+    functions: which caller of a joined one brings which of them is not known.
     """
 
     number: int
@@ -132,7 +131,7 @@ class Activation:
     result: Value = NOTHING
     yielded: Value = NOTHING
     result_fetched: bool = False
-    fetched_outside: frozenset[Token] = frozenset()
+    fetched_parameters: frozenset[Token] = frozenset()
     finished: bool = False
     running: bool = False
     traced: bool = False
@@ -148,16 +147,14 @@ class Activation:
     cached_under_guard: set[str] = field(default_factory=set)
     seen: set[tuple[tuple[str, Value], ...]] = field(default_factory=set)
     reads: Reads = field(default_factory=dict)
-    writes: set[tuple[object, ...]] = field(default_factory=set)
     calls: set[tuple[int, Pace]] = field(default_factory=set)
     chosen: set[int] = field(default_factory=set)
-    callers: set[tuple[int, int]] = field(default_factory=set)
     sites: dict[tuple[int, Operation], RawSite] = field(default_factory=dict)
 
     @property
     def outcome(self) -> tuple[Value, Value, bool, frozenset[Token]]:
         """What its callers learn from it."""
-        return (self.result, self.yielded, self.result_fetched, self.fetched_outside)
+        return (self.result, self.yielded, self.result_fetched, self.fetched_parameters)
 
 
 @dataclass(frozen=True, slots=True)
