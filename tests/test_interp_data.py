@@ -154,6 +154,28 @@ BATCHES = {
             def step(self, action):
                 print(step(1.0))  # d2h cold
     """,
+    "what is restored from bytes": """
+        import flax.serialization
+
+        def restore(path, like=None):
+            with open(path, "rb") as f:
+                return flax.serialization.from_bytes(like, f.read())
+
+        params = restore("a")
+        others = restore("b", {"w": jnp.ones(3)})
+        for _ in range(9):
+            step(params)  # h2d hot
+            step(others)  # h2d hot
+    """,
+    "a method of a writer that is taken away in one case": """
+        from flax.metrics import tensorboard
+
+        writer = tensorboard.SummaryWriter("here")
+        if jax.process_index():
+            writer.scalar = lambda *args: None
+        for n in range(9):
+            writer.scalar("loss", step(n), n)  # d2h hot
+    """,
     "what may be absent and is asked whether it is there": """
         def better(params, n):
             return params if n else None

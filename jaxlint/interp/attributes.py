@@ -195,11 +195,10 @@ def _of_library_object(frame: Frame, node: ast.AST, obj: Object, below: LibraryO
     if word is not None:
         value = returned(Call(frame, node, full, (), of(obj)), word)
         return value if known is None else join(known, value)
-    if known is not None:
-        return known
     if engine.models.function(full) is not None:
-        return of(LibraryMethod(full, of(obj)))
-    return UNKNOWN
+        method = of(LibraryMethod(full, of(obj)))
+        return method if known is None else join(known, method)  # stored there in one case, perhaps
+    return UNKNOWN if known is None else known
 
 
 def _of_instance(frame: Frame, node: ast.AST, obj: Object, below: Instance, name: str) -> Value:

@@ -301,10 +301,12 @@ def _returned(call: Call, word: Word, boolean: bool) -> Value:
         case "drawn":
             return _drawn(call, int(operand))
         case "numpy" | "python" | "host" if operand:
-            return moved(_argument(call, operand), _HOST_KINDS[head])
+            value = _argument(call, operand)
+            if value.unknown and not value.kind and not value.objects:
+                return Value(_HOST_KINDS[head], unknown=True, origin=_host_origin(call))
+            return moved(value, _HOST_KINDS[head])
         case "numpy" | "python" | "host":
-            origin = call.frame.origin(call.node, f"{display(call.name)} returns a host value")
-            return Value(_HOST_KINDS[head], origin=origin, boolean=boolean and head == "numpy")
+            return Value(_HOST_KINDS[head], origin=_host_origin(call), boolean=boolean and head == "numpy")
         case "none":
             return NONE
         case "arg":
@@ -323,6 +325,10 @@ def _returned(call: Call, word: Word, boolean: bool) -> Value:
             return of(Library(f"callable {_text(operands[0])}"))
         case _:
             return _container(call, head, operands)
+
+
+def _host_origin(call: Call) -> Origin:
+    return call.frame.origin(call.node, f"{display(call.name)} returns a host value")
 
 
 def _text(word: object) -> str:
