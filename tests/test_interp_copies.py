@@ -147,6 +147,38 @@ TURNS = {
             print(a.loss)  # d2h hot
             print(a.loss)
     """,
+    "one of several objects in all turns": """
+        agents = [Agent(n) for n in range(3)]
+        for _ in range(50):
+            print(agents[0].loss)  # d2h cold
+    """,
+    "several objects, over and over": """
+        agents = [Agent(n) for n in range(3)]
+        for _ in range(50):
+            for a in agents:
+                print(a.loss)  # d2h cold
+    """,
+    "several objects with their numbers": """
+        agents = [Agent(n) for n in range(100)]
+        for n, a in enumerate(agents):
+            print(n, a.loss)  # d2h hot
+    """,
+    "what objects make when it is asked for": """
+        class Cached:
+            def __init__(self, n):
+                self.loss = step(n)
+                self.shown = None
+
+            def show(self):
+                if self.shown is None:
+                    self.shown = np.asarray(self.loss)  # d2h cold
+                return self.shown
+
+        agents = [Cached(n) for n in range(3)]
+        for _ in range(50):
+            for a in agents:
+                print(a.show())
+    """,
     "the same objects in another loop": """
         agents = [Agent(n) for n in range(100)]
         for a in agents:

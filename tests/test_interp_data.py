@@ -176,14 +176,27 @@ BATCHES = {
         for n in range(9):
             writer.scalar("loss", step(n), n)  # d2h hot
     """,
-    "what may be absent and is asked whether it is there": """
-        def better(params, n):
-            return params if n else None
+    "a tree that may be absent and is asked whether it is there": """
+        import mylab
+
+        @jax.jit
+        def learn(params):
+            return {"params": mylab.descend(params), "loss": 0.0}
+
+        def better(state, n):
+            return state["params"] if n else None
 
         for n in range(9):
-            best = better(step(1.0), len(jax.devices()))
+            best = better(learn(mylab.load()), len(jax.devices()))
             if best:
                 print(n)
+    """,
+    "a flag that may be absent": """
+        stop = None
+        for n in range(9):
+            if stop:  # d2h hot
+                break
+            stop = step(n) > 2
     """,
 }
 BATCH_GAPS: dict[str, str] = {}

@@ -411,11 +411,39 @@ PROJECTS = {
         # steps.py
         import jax
         step = jax.jit(lambda x: x + 1)
+        # shown.py
+        LR = 0.1
         # main.py
-        from lab import steps
+        from lab import shown, steps
         from lab.steps import step
+        print(shown.LR)
         print(steps.step(1.0))  # d2h
         print(step(1.0))  # d2h
+    """,
+    "names of the package itself": """
+        # __init__.py
+        from .core.steps import step
+        from lab.core import steps
+        # core/__init__.py
+        # core/steps.py
+        import jax
+        from ..shown import LR
+        step = jax.jit(lambda x: x + LR)
+        # shown.py
+        LR = 0.1
+        # main.py
+        import jax
+        from lab import step
+        from lab.shown import LR
+        print(step(1.0))  # d2h
+    """,
+    "one module of another package is called like ours": """
+        # datasets.py
+        import jax
+        load = jax.jit(lambda x: x + 1)
+        # main.py
+        from keras import datasets
+        print(datasets.load(1.0))
     """,
     "another package, some of whose modules are called like ours": """
         # steps.py

@@ -2,6 +2,7 @@
 
 import ast
 
+from jaxlint.interp import effects
 from jaxlint.interp.annotations import field_meaning
 from jaxlint.interp.engine import ClassRecord, Engine
 from jaxlint.interp.frames import Argument, Arguments, Frame, Mode
@@ -162,8 +163,11 @@ def instantiate(frame: Frame, node: ast.AST, cls: Class, arguments: Arguments) -
     if record is None:
         return UNKNOWN
     instance = Instance(cls, frame.place(node), frame.scope.number)
+    effects.forget(frame, instance)
     if is_looped(frame):
         engine.repeated.add(instance)
+    if _is_one_of_several(frame):
+        engine.several.add(instance)
     if instance not in record.instances:
         record.instances.append(instance)
         engine.heap.note_change((cls, INSTANCES))
@@ -178,10 +182,19 @@ def instantiate(frame: Frame, node: ast.AST, cls: Class, arguments: Arguments) -
         engine.making = making
 
 
-def is_looped(frame: Frame | None) -> bool:
-    """True in a loop or a comprehension, of a caller perhaps."""
+def _is_one_of_several(frame: Frame | None) -> bool:
+    """True in a loop, a comprehension or what is called for each item, of a caller perhaps."""
     while frame is not None:
         if frame.loops or frame.own or frame.pace in {Pace.LOOPED, Pace.LOOPED_GATED, Pace.ITEMS}:
+            return True
+        frame = frame.caller
+    return False
+
+
+def is_looped(frame: Frame | None) -> bool:
+    """True in a loop, of a caller perhaps."""
+    while frame is not None:
+        if frame.loops:
             return True
         frame = frame.caller
     return False

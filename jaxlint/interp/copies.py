@@ -8,7 +8,7 @@ from jaxlint.interp.engine import Engine
 from jaxlint.interp.frames import Frame
 from jaxlint.interp.heap import base_of
 from jaxlint.interp.states import Activation
-from jaxlint.interp.values import Object, Token, Value
+from jaxlint.interp.values import Object, Token, Tuple, Value
 
 
 def forget_refinements(frame: Frame) -> None:
@@ -33,6 +33,8 @@ def carry(frame: Frame, activation: Activation, bound: dict[str, Value]) -> None
             effects.mark_fetched(frame, value)
 
 
-def of_others(engine: Engine, fetched: set[Token]) -> set[Token]:
-    """The copies in what a loop makes at each turn: another turn may be about another of them."""
-    return {t for t in fetched if isinstance(t[0], Object) and base_of(t[0]) in engine.repeated}
+def of_items(engine: Engine, fetched: set[Token], item: Value) -> set[Token]:
+    """The copies in the items of a loop that stand for several objects: another turn is about another of them."""
+    parts = [item, *(v for o in item.objects if isinstance(o, Tuple) for v in o.items)]
+    items = {base_of(o) for part in parts for o in part.objects} & engine.several
+    return {t for t in fetched if isinstance(t[0], Object) and base_of(t[0]) in items} if items else set()

@@ -79,6 +79,7 @@ class Engine:
         self.instances: dict[Class, list[Object]] = {}
         self.of_items: set[Object] = set()  # the lists that were made of the items of a dict or the leaves of a tree
         self.repeated: set[Object] = set()  # the instances that a loop makes, others at each turn
+        self.several: set[Object] = set()  # these, and those that a comprehension makes
         self.by_place: dict[Place, FunctionInfo] = {}
         self.module_activations: dict[str, Activation] = {}
         self.reached: set[Place] = set()

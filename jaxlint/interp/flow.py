@@ -273,7 +273,7 @@ def truth(frame: Frame, node: ast.AST, value: Value, asked: Value | None = None)
         if is_container(asked):
             # A tree of which only one branch is asked: where it is no array, its length answers.
             asked = guess(asked, frame.origin(node, "an array or a container of arrays"))
-        elif NULL in asked.objects and not asked.boolean:
+        elif NULL in asked.objects and asked.unknown and not asked.boolean:
             # What asks so whether something is there has a container there, or an object: an array has no truth.
             asked = guess(asked, frame.origin(node, "something that may be absent"))
         asked = doubted_array(frame, node, asked)

@@ -4,7 +4,7 @@ import ast
 from collections.abc import Sequence
 
 from jaxlint.interp.assignment import assign
-from jaxlint.interp.copies import of_others
+from jaxlint.interp.copies import of_items
 from jaxlint.interp.effects import is_fetched
 from jaxlint.interp.engine import statement
 from jaxlint.interp.fewness import has_few_turns
@@ -19,7 +19,7 @@ from jaxlint.interp.narrowing import narrow
 from jaxlint.interp.scopes import assign_name
 from jaxlint.interp.states import RawSite, State
 from jaxlint.interp.syntax import For, Loop, bind, walk
-from jaxlint.interp.values import PYTHON, UNKNOWN, Mapping, Moved, Object, Token, Tuple, Value, replace
+from jaxlint.interp.values import NOTHING, PYTHON, UNKNOWN, Mapping, Moved, Object, Token, Tuple, Value, replace
 from jaxlint.interp.widening import widen, without_constant
 from jaxlint.kinds import ARRAY, Kind
 from jaxlint.sites import Operation
@@ -55,7 +55,7 @@ def _loop(frame: Frame, turn: "Turn") -> None:
         if n == 0:
             first = (activation.sites, activation.calls - calls)
             head = frame.state.copy()
-            head.fetched -= of_others(frame.engine, head.fetched) - found.fetched
+            head.fetched -= of_items(frame.engine, head.fetched, turn.item) - found.fetched
             if not head.alive or _settled(head, found):
                 break
             _suggest(head, found)
@@ -66,7 +66,7 @@ def _loop(frame: Frame, turn: "Turn") -> None:
     exit_state.merge(head)
     if head.alive:
         # A loop that never turns is not what anybody writes one for.
-        exit_state.fetched = head.fetched | of_others(frame.engine, last)
+        exit_state.fetched = head.fetched | of_items(frame.engine, last, turn.item)
     for state in frame.breaks:
         exit_state.merge(state)
     if not exit_state.alive:
@@ -135,7 +135,9 @@ def _add_first_turn(
 
 
 class Turn:
-    """One turn of a loop."""
+    """One turn of a loop. `item` is what it takes from an iterable."""
+
+    item = NOTHING
 
     def __call__(self, frame: Frame) -> None:
         """Run it in the frame's state."""
@@ -144,12 +146,12 @@ class Turn:
 
 class _ForTurn(Turn):
     def __init__(self, node: For, element: Value, pace: Pace) -> None:
-        self.node, self.element, self.pace = node, element, pace
+        self.node, self.item, self.pace = node, element, pace
 
     def __call__(self, frame: Frame) -> None:
         place = frame.place(self.node)
         frame.state.fetched = {t for t in frame.state.fetched if t[0] != place}
-        element = _new(frame, self.element, (place, frame.activation.number))
+        element = _new(frame, self.item, (place, frame.activation.number))
         with frame.at_pace(self.pace):
             assign(frame, self.node.target, element)
             execute(frame, self.node.body)

@@ -44,7 +44,7 @@ class Project:
     def module_name(self, path: str) -> str:
         """The dotted name under which a file is imported: from the outermost folder that is a package."""
         stem = path.removesuffix(".py").removesuffix("/__init__")
-        parts = stem.split("/")
+        parts = [] if stem == "__init__" else stem.split("/")
         start = len(parts) - 1
         while start > 0 and "/".join(parts[:start]) in self._packages:
             start -= 1
@@ -92,11 +92,13 @@ class Project:
         found = self._whole.get(rest)
         if found is None or head in self._folders or head in self._libraries or head in sys.stdlib_module_names:
             return None
-        module = self.at(importer)
-        return found if module is not None and all(map(self._is_whole, module.imported_from(head))) else None
+        return found if self._is_own_name(head) else None
 
-    def _is_whole(self, names: Sequence[str]) -> bool:
-        return any(name in self._whole for name in names)
+    def _is_own_name(self, head: str) -> bool:
+        """True of the name by which the modules loaded so far import two of them at least, and nothing else."""
+        asked = [names for m in self._modules.values() if m is not None for names in m.imported_from(head)]
+        found = {next((n for n in reversed(names) if n in self._whole), None) for names in asked}
+        return len(found) > 1 and None not in found
 
     def _fitness(self, path: str, name: str, importer: str) -> tuple[bool, int, int]:
         common = 0
@@ -109,7 +111,7 @@ class Project:
     @staticmethod
     def absolute(module: Module, level: int, name: str) -> str:
         """The absolute name that a relative import of `level` dots means inside `module`."""
-        parts = module.name.split(".")
+        parts = module.name.split(".") if module.name else []
         keep = len(parts) - level + (1 if module.is_package else 0)
         head = parts[: max(keep, 0)]
         return ".".join([*head, name] if name else head)
