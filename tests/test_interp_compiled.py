@@ -1022,6 +1022,50 @@ TRACED = {
                 raise ValueError
             return x
     """,
+    "filtered transforms leave flags and numbers alone": """
+        import equinox as eqx
+        import haliax
+
+        def loss(params, flag, scale=2):
+            if flag:
+                params = params * 2
+            if scale > 1:
+                params = params + 1
+            return (params * flag).sum()
+
+        def paired(both):
+            params, flag = both
+            if flag:
+                params = params * 2
+            return params.sum()
+
+        x = jnp.ones(3)
+        for _ in range(9):
+            eqx.filter_eval_shape(loss, x, True, scale=3)
+            eqx.filter_make_jaxpr(loss)(x, True, scale=3)
+            eqx.filter_grad(paired)((x, True))
+            eqx.filter_value_and_grad(loss)(x, True, scale=3)
+            haliax.named_jit(loss)(x, True, scale=3)
+    """,
+    "filtered transforms trace arrays": """
+        import equinox as eqx
+
+        def loss(params):
+            if params.sum() > 0:  # tracer
+                params = params * 2
+            return params.sum()
+
+        print(eqx.filter_eval_shape(loss, jnp.ones(3)))
+        print(eqx.filter_make_jaxpr(loss)(jnp.ones(3)))
+    """,
+    "texts that are given keep their places": """
+        def loss(name, params):
+            if name == "mse":
+                return params.sum()
+            return params.mean()
+
+        print(jax.eval_shape(loss, "mse", jnp.ones(3)))
+    """,
 }
 TRACED_GAPS: dict[str, str] = {}
 

@@ -6,7 +6,7 @@ from jaxlint.interp.frames import Argument, Call, Frame, Mode
 from jaxlint.interp.heap import element_of, moved
 from jaxlint.interp.joining import join_all
 from jaxlint.interp.traces import is_static, outer_kind, to_tracers, trace, transformed_of, with_origin
-from jaxlint.interp.transforms import UNDIFFERENTIATED, make_transformed, positions
+from jaxlint.interp.transforms import UNDIFFERENTIATED, make_transformed, positions, with_option
 from jaxlint.interp.uploads import eager_uploads
 from jaxlint.interp.values import UNKNOWN, Function, Library, Stream, Transformed, Tuple, Value, of, replace
 from jaxlint.kinds import Kind
@@ -20,6 +20,17 @@ def _grad(call: Call) -> Value:
 @handler("value_and_grad")
 def _value_and_grad(call: Call) -> Value:
     return make_transformed(call, "value_and_grad", "argnums", "has_aux")
+
+
+@handler("filter_grad")
+def _filter_grad(call: Call) -> Value:
+    """equinox.filter_grad: arrays are differentiated, everything else in the first argument stays what it is."""
+    return with_option(make_transformed(call, "grad", "argnums", "has_aux"), "filter")
+
+
+@handler("filter_value_and_grad")
+def _filter_value_and_grad(call: Call) -> Value:
+    return with_option(make_transformed(call, "value_and_grad", "argnums", "has_aux"), "filter")
 
 
 @handler("define_rules")
@@ -74,7 +85,7 @@ def _differentiated(call: Call, obj: Transformed) -> tuple[Value, Value]:
     arguments = []
     for n, a in enumerate(call.arguments):
         take = n in wanted and a.keyword is None and not is_static(a.value)
-        arguments.append(replace(a, value=to_tracers(a.value)) if take else a)
+        arguments.append(replace(a, value=_as_tracers(obj, a.value)) if take else a)
     eager_uploads(call, [a for a, b in zip(call.arguments, arguments, strict=True) if a is not b])
     mode = frame.mode if frame.mode is not Mode.OPEN else Mode.EAGER
     concrete = frame.concrete
@@ -83,13 +94,19 @@ def _differentiated(call: Call, obj: Transformed) -> tuple[Value, Value]:
     frame.concrete = concrete
     kind = outer_kind(call)
     grads = [
-        moved(a.value, kind, everything=True) for n, a in enumerate(call.arguments) if n in wanted and a.keyword is None
+        moved(a.value, kind, everything=not obj.option("filter"))
+        for n, a in enumerate(call.arguments)
+        if n in wanted and a.keyword is None
     ]
     grads = [Value(kind) if g.is_nothing or (g.unknown and not g.kind) else g for g in grads]
     gradient = of(Tuple(tuple(grads))) if isinstance(chosen, tuple) and len(grads) > 1 else join_all(grads)
     gradient = gradient if not gradient.is_nothing else Value(kind)
     origin = frame.origin(call.node, "gradients are device arrays")
     return result, with_origin(gradient, origin)
+
+
+def _as_tracers(obj: Transformed, value: Value) -> Value:
+    return moved(value, Kind.TRACER) if obj.option("filter") and not value.unknown else to_tracers(value)
 
 
 @handler("call grad")

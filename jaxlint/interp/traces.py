@@ -2,6 +2,7 @@
 runs what the transform NAME made."""
 
 import ast
+from collections.abc import Sequence
 
 from jaxlint.interp import devices, effects
 from jaxlint.interp.calls import call_function, identify
@@ -305,14 +306,30 @@ def outer_kind(call: Call) -> Kind:
 @handler("call abstract")
 def _call_abstract(call: Call) -> Value:
     obj = transformed_of(call)
-    arguments = [replace(a, value=to_tracers(a.value)) if not is_static(a.value) else a for a in call.arguments]
-    result = trace(call.frame, call.node, obj.function, arguments)
+    result = trace(call.frame, call.node, obj.function, _abstract(call.arguments, every=not obj.option("filter")))
     return moved(result, Kind.PYTHON, everything=True)
+
+
+def _abstract(arguments: Sequence[Argument], *, every: bool) -> list[Argument]:
+    """Arguments of which only their shapes are asked: arrays are tracers, and `every` number too."""
+    return [
+        a
+        if is_static(a.value)
+        else replace(a, value=to_tracers(a.value) if every or a.value.unknown else moved(a.value, Kind.TRACER))
+        for a in arguments
+    ]
 
 
 @handler("eval_shape")
 def _eval_shape(call: Call) -> Value:
     function = call.argument(0, "fun")
-    arguments = [replace(a, value=to_tracers(a.value)) for a in call.arguments[1:] if not is_static(a.value)]
-    result = trace(call.frame, call.node, function or UNKNOWN, arguments)
+    result = trace(call.frame, call.node, function or UNKNOWN, _abstract(call.arguments[1:], every=True))
     return moved(result, Kind.PYTHON, everything=True) if not result.unknown else PYTHON
+
+
+@handler("filter_eval_shape")
+def _filter_eval_shape(call: Call) -> Value:
+    """equinox.filter_eval_shape: only arrays are abstract, everything else in the arguments stays what it is."""
+    function = call.argument(0, "fun") or UNKNOWN
+    result = trace(call.frame, call.node, function, _abstract(call.arguments[1:], every=False))
+    return moved(result, Kind.PYTHON) if not result.unknown else PYTHON

@@ -80,22 +80,23 @@ _STATIC = ("static_argnums", "static_argnames", "in_shardings", "out_shardings",
 @handler("jit")
 def _jit(call: Call) -> Value:
     made = make_transformed(call, "jit", *_STATIC)
-    return _with_option(made, KEEPING) if _is_given(call, "keep_unused") else made
+    return with_option(made, KEEPING) if _is_given(call, "keep_unused") else made
 
 
 @handler("jit_by_annotation")
 def _jit_by_annotation(call: Call) -> Value:
     """jax_dataclasses.jit: what is annotated by ``Static[...]`` is static."""
-    return _with_option(make_transformed(call, "jit"), "annotated")
+    return with_option(make_transformed(call, "jit"), "annotated")
 
 
 @handler("filter_jit")
 def _filter_jit(call: Call) -> Value:
     """equinox.filter_jit: arrays are traced, everything else in the arguments is static."""
-    return _with_option(make_transformed(call, "jit", *_STATIC), "filter")
+    return with_option(make_transformed(call, "jit", *_STATIC), "filter")
 
 
-def _with_option(made: Value, option: str) -> Value:
+def with_option(made: Value, option: str) -> Value:
+    """The transformed functions that a transform made, with one more of its settings."""
     objects = frozenset(
         replace(o, options=(*o.options, (option, True))) if isinstance(o, Transformed) else o for o in made.objects
     )
@@ -115,7 +116,7 @@ def _vmap(call: Call) -> Value:
 @handler("filter_vmap")
 def _filter_vmap(call: Call) -> Value:
     """equinox.filter_vmap: arrays are mapped, everything else in the arguments stays what it is."""
-    return _with_option(make_transformed(call, "vmap", "in_axes"), "filter")
+    return with_option(make_transformed(call, "vmap", "in_axes"), "filter")
 
 
 @handler("wrap")
@@ -157,6 +158,11 @@ def _stage(call: Call) -> Value:
 @handler("abstract")
 def _abstract(call: Call) -> Value:
     return make_transformed(call, "abstract")
+
+
+@handler("filter_abstract")
+def _filter_abstract(call: Call) -> Value:
+    return with_option(make_transformed(call, "abstract"), "filter")
 
 
 def positions(value: object) -> frozenset[int]:
