@@ -154,6 +154,27 @@ BATCHES = {
             def step(self, action):
                 print(step(1.0))  # d2h cold
     """,
+    "batches that dm-tree makes of several, and that can be looked at before": """
+        import more_itertools
+        import tree
+
+        def stack(arrays):
+            return np.stack(arrays)
+
+        def batches(several):
+            for examples in several:
+                yield tree.map_structure(lambda *args: stack(args), *examples)
+
+        def main(several):
+            for batch in batches(several):
+                x = step(batch)  # h2d hot
+                tree.map_structure(np.asarray, {"x": x})  # d2h hot
+            data = more_itertools.peekable(batches(several))
+            while True:
+                y = {"y": step(next(data))}  # h2d hot
+                for leaf in tree.flatten(y):
+                    print(leaf)  # d2h
+    """,
     "what is restored from bytes": """
         import flax.serialization
 
