@@ -236,6 +236,17 @@ VALUES = {
             best = max(best, loss)  # d2h hot
             print(loss)  # d2h hot
     """,
+    "two arrays are compared by a test": """
+        from absl.testing import absltest
+
+        class Test(absltest.TestCase):
+            def test(self):
+                x, y = step(1.0), step(2.0)
+                self.assertEqual(x, y)  # d2h
+                self.assertLess(x, y)  # d2h
+                self.assertTrue(x)  # d2h
+                self.assertTrue(x)
+    """,
     "two numbers are compared": """
         def text_of(tokens):
             return "".join(chr(max(32, t)) for t in tokens)  # d2h hot

@@ -175,6 +175,21 @@ BATCHES = {
                 for leaf in tree.flatten(y):
                     print(leaf)  # d2h
     """,
+    "trees of a list that are stacked": """
+        @jax.jit
+        def evaluate(x):
+            return {"loss": x.mean()}
+
+        def main(batches):
+            kept = []
+            for batch in batches:
+                kept.append(jax.device_get(evaluate(batch)))
+            print(jax.tree.map(lambda *args: np.stack(args), *kept))
+            print(jax.tree.map(lambda *args: jnp.stack(args), *kept))  # h2d, d2h
+            print(jax.tree.map(lambda *args: jnp.stack(args), *[{"a": np.ones(3)}, {"a": np.ones(3)}]))  # h2d, d2h
+
+        main([jnp.ones(3)])
+    """,
     "what is restored from bytes": """
         import flax.serialization
 

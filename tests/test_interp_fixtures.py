@@ -115,6 +115,19 @@ ONE_FILE = {
             print(x)  # d2h
             step(y)  # h2d
     """,
+    "parameters of a fixture, of which the test gets what it makes": """
+        import pytest
+        @pytest.fixture
+        def weights(request):
+            return jnp.ones(request.param)
+        @pytest.mark.parametrize("weights, n", [(3, 1), (4, 2)], indirect=["weights"])
+        def test_it(weights, n):
+            print(n)
+            print(weights)  # d2h
+        @pytest.mark.parametrize("weights", [3, 4], indirect=True)
+        def test_all(weights):
+            print(weights)  # d2h
+    """,
     "types as parameters": """
         import pytest
         @pytest.mark.parametrize("dtype", [jnp.float32, jnp.int32])

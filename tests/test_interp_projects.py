@@ -420,6 +420,17 @@ PROJECTS = {
         print(steps.step(1.0))  # d2h
         print(step(1.0))  # d2h
     """,
+    "a folder that is called like a library": """
+        # jax/__init__.py
+        # jax/density.py
+        import numpy as np
+        # jax/density_test.py
+        import jax.numpy as jnp
+        from jax import random, test_util as jtu
+        class Test(jtu.JaxTestCase):
+            def test(self):
+                self.assertLess(jnp.max(random.normal(random.PRNGKey(0), (3,))), 1)  # d2h
+    """,
     "names of the package itself": """
         # __init__.py
         from .core.steps import step

@@ -25,7 +25,7 @@ UPLOADS = {"eager-call", "upload", "explicit-upload", "compiled-call"}
 PLACES = {"none", "python", "numpy", "device", "host", "unknown", "promote", "elementwise", "scalar"}
 OF_ARGUMENT = {"arg", "device", "numpy", "python", "dispatch", "element", "leaf", "reduced", "kept", "drawn"}
 
-FLAGS = {"boolean", "class_method", "creates", "deep", "looped", "makes", "reads_containers"}
+FLAGS = {"boolean", "class_method", "compares", "creates", "deep", "looped", "makes", "reads_containers"}
 ARGUMENTS = {"reads", "uploads", "concrete", "fetches", "value_shape"}
 FUNCTION_KEYS = {"names", "returns", "operation", "upload_operation", "unless", "only_arity", "handler", "when"}
 FUNCTION_KEYS |= {"brings", "since", "until"} | FLAGS | ARGUMENTS
@@ -109,7 +109,9 @@ def check_entry(entry: Entry, keys: set[str]) -> None:
         assert VERSION.fullmatch(str(entry[key]))
     reading = "reads" in entry
     assert reading == ("operation" in entry), f"reads and operation come together: {names(entry)}"
-    assert reading or not {"deep", "reads_containers"} & entry.keys(), f"deep, but nothing is read: {names(entry)}"
+    assert reading or not {"compares", "deep", "reads_containers"} & entry.keys(), (
+        f"deep, but nothing is read: {names(entry)}"
+    )
     assert entry.get("operation", "print") in OPERATIONS
     assert ("uploads" in entry) == ("upload_operation" in entry), f"upload_operation: {names(entry)}"
     assert entry.get("upload_operation", "upload") in UPLOADS

@@ -54,7 +54,7 @@ def _parametrized(frame: Frame, info: FunctionInfo, function: Function, name: st
         given = dict(zip(_LISTS, decorator.args, strict=False))
         given |= {k.arg: k.value for k in decorator.keywords if k.arg in _LISTS}
         names, values = _names(given.get("argnames")), given.get("argvalues")
-        if name not in names or values is None:
+        if name not in names or values is None or _is_indirect(decorator, name):
             continue
         around = frame.elsewhere(engine.scopes[function.scope], info.module)
         each = element_of(engine.heap, engine.evaluate(around, values))
@@ -63,6 +63,12 @@ def _parametrized(frame: Frame, info: FunctionInfo, function: Function, name: st
         items = engine.unpack_star(each)
         return items[names.index(name)] if items is not None and len(items) == len(names) else None
     return None
+
+
+def _is_indirect(decorator: ast.Call, name: str) -> bool:
+    """True of a name under which a fixture is given what stands there, and the test what the fixture makes of it."""
+    node = next((k.value for k in decorator.keywords if k.arg == "indirect"), None)
+    return name in _names(node) or (isinstance(node, ast.Constant) and node.value is True)
 
 
 def _names(node: ast.expr | None) -> list[str]:

@@ -129,6 +129,7 @@ def apply_effects(call: Call, model: FunctionModel) -> None:
         effects.reading(
             frame, call.node, model.operation, callee, operands,
             deep=model.deep or model.reads_containers, containers_only=model.reads_containers,
+            computed=model.compares,
         )  # fmt: skip
     if model.value_shape and not skipped:
         operands = [(a.value, a.node) for a in chosen(call, model.value_shape, False)]

@@ -23,6 +23,7 @@ class FunctionModel:
     operation: Operation | None = None
     deep: bool = False
     reads_containers: bool = False
+    compares: bool = False
     unless: Positions = ()
     only_with: Positions = ()
     dict_values: bool = False
@@ -44,14 +45,24 @@ class FunctionModel:
 
 
 _KEYS = {
-    "names", "returns", "reads", "operation", "deep", "reads_containers", "unless", "only_with", "only_arity",
-    "dict_values", "uploads", "upload_operation", "creates", "concrete", "fetches", "value_shape", "boolean",
+    "names", "returns", "reads", "operation", "deep", "reads_containers", "compares", "unless", "only_with",
+    "only_arity", "dict_values", "uploads", "upload_operation", "creates", "concrete", "fetches", "value_shape", "boolean",
     "class_method", "looped", "makes", "brings", "handler", "since", "until", "when",
 }  # fmt: skip
 
 
 _POSITIONS = {"reads", "unless", "only_with", "uploads", "concrete", "fetches", "value_shape"}
-_FLAGS = {"deep", "reads_containers", "dict_values", "creates", "boolean", "class_method", "looped", "makes"}
+_FLAGS = {
+    "deep",
+    "reads_containers",
+    "compares",
+    "dict_values",
+    "creates",
+    "boolean",
+    "class_method",
+    "looped",
+    "makes",
+}
 _TEXTS = {"returns", "operation", "upload_operation", "handler", "since", "until"}
 _BROUGHT = {"device", "numpy", "python"}
 _NAME = re.compile(r"\w+(?:\.\w+)*(?:\.\*)?")
@@ -296,6 +307,7 @@ def _function(block: dict[str, object], where: str) -> FunctionModel:
         operation=_operation(block.get("operation"), where),
         deep=bool(block.get("deep", False)),
         reads_containers=bool(block.get("reads_containers", False)),
+        compares=bool(block.get("compares", False)),
         unless=_positions(block.get("unless")),
         only_with=_positions(block.get("only_with")),
         dict_values=bool(block.get("dict_values", False)),

@@ -54,9 +54,15 @@ def import_from(frame: Frame, module_name: str, name: str) -> Value:
     below = engine.project.find(full, frame.module.path)
     if below is not None:
         return of(ProjectModule(below))
-    if path is not None:
+    if path is not None and not (_stays_library(engine, module_name) and _lacks(engine, path, name)):
         return UNKNOWN
     return of(Library(models.canonical(full)))
+
+
+def _lacks(engine: Engine, path: str, name: str) -> bool:
+    """True if a folder that is called like a library does not have the name: the library itself is meant."""
+    module = engine.project.at(path)
+    return module is not None and name not in engine.scopes[engine.run_module(module).number].names
 
 
 def module_attribute(engine: Engine, path: str, name: str) -> Value:

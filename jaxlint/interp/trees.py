@@ -8,7 +8,7 @@ from jaxlint.interp.displays import copied, renewed
 from jaxlint.interp.engine import handler
 from jaxlint.interp.fewness import FEW
 from jaxlint.interp.frames import Argument, Call
-from jaxlint.interp.heap import base_of, field_names, leaves
+from jaxlint.interp.heap import base_of, element_of, field_names, leaves
 from jaxlint.interp.heat import Pace
 from jaxlint.interp.joining import join, join_all
 from jaxlint.interp.values import (
@@ -36,8 +36,8 @@ from jaxlint.kinds import HOST, Kind
 
 @handler("tree_map")
 def _tree_map(call: Call) -> Value:
-    function, tree = call.given(0, "f"), renewed(call.frame, call.node, call.given(1, "tree"))
-    rest = [a.value for a in call.arguments[2:] if a.keyword is None and not a.star]
+    function, (first, *rest) = call.given(0, "f"), _trees(call)
+    tree = renewed(call.frame, call.node, first)
     own = any(isinstance(o, Function | Method | Partial) for o in function.objects)
     pace = Pace.ITEMS if own and not _few_leaves(tree) else Pace.ONCE
     if call.name.endswith("with_path"):
@@ -52,6 +52,15 @@ def _tree_map(call: Call) -> Value:
         return _apply(call, function, leaves_, pace)
 
     return _mapped(call, apply, tree)
+
+
+def _trees(call: Call) -> list[Value]:
+    """The trees that are given, at least one; of those of a list (``map(f, *trees)``) one stands for all."""
+    found: list[Value] = []
+    for a in call.positional[1:]:
+        each = call.engine.unpack_star(a.value) if a.star else (a.value,)
+        found += (element_of(call.engine.heap, a.value),) if each is None else each
+    return found or [call.given(1, "tree")]
 
 
 def _matched(call: Call, tree: Value, rest: Value) -> Value:
