@@ -46,8 +46,8 @@ class FunctionModel:
 
 _KEYS = {
     "names", "returns", "reads", "operation", "deep", "reads_containers", "compares", "unless", "only_with",
-    "only_arity", "dict_values", "uploads", "upload_operation", "creates", "concrete", "fetches", "value_shape", "boolean",
-    "class_method", "looped", "makes", "brings", "handler", "since", "until", "when",
+    "only_arity", "dict_values", "uploads", "upload_operation", "creates", "concrete", "fetches", "value_shape",
+    "boolean", "class_method", "looped", "makes", "brings", "handler", "since", "until", "when",
 }  # fmt: skip
 
 
