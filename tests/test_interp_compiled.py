@@ -427,6 +427,42 @@ COMPILED = {
         for _ in range(10):
             f(np.ones(3), 2)  # h2d hot
     """,
+    "a decorator that makes an object": """
+        import dataclasses
+        import functools
+
+        @dataclasses.dataclass
+        class Compiled:
+            call: object
+
+            def __call__(self, *args):
+                return self.call(*args)
+
+        class Mesh:
+            def compile(self, f, shardings=None):
+                return Compiled(jax.jit(f, in_shardings=shardings))
+
+        mesh = Mesh()
+
+        @functools.partial(mesh.compile, shardings=None)
+        def learn(x, y):
+            return jnp.dot(x, np.ones(3)) + y
+
+        class Counted:
+            def __init__(self, f):
+                self.f, self.calls = f, 0
+
+            def __call__(self, *args):
+                self.calls += 1
+                return self.f(*args)
+
+        @Counted
+        def shown(x):
+            print(x)  # d2h
+
+        for n in range(9):
+            shown(learn(jnp.ones(3), jnp.ones(3)))
+    """,
 }
 COMPILED_GAPS: dict[str, str] = {}
 

@@ -3,7 +3,8 @@
 import ast
 from collections.abc import Iterator
 
-from jaxlint.interp.engine import ClassRecord, expression
+from jaxlint.interp.classes import find_in_class
+from jaxlint.interp.engine import ClassRecord, Engine, expression
 from jaxlint.interp.frames import Argument, Frame
 from jaxlint.interp.heap import DEFINED
 from jaxlint.interp.program import FunctionInfo
@@ -41,7 +42,7 @@ def define_function(frame: Frame, node: Definition) -> Value:
     for decorator in reversed(node.decorator_list):
         decorating = engine.evaluate(frame, decorator)
         decorated = _decorated(frame, decorator, decorating, Argument(value, node))
-        if _replaces(decorated):
+        if _replaces(engine, decorated):
             value = decorated
         if not _keeps_parameters(decorating):
             engine.completed.add(info.place)
@@ -84,10 +85,13 @@ def _decorated(frame: Frame, decorator: ast.expr, decorating: Value, argument: A
         engine.making = before
 
 
-def _replaces(value: Value) -> bool:
+def _replaces(engine: Engine, value: Value) -> bool:
     """A decorator that the analysis cannot follow is taken to hand on its function."""
     followed = (Function, LibraryObject, Method, Partial, Property, Transformed)
-    return any(isinstance(o, followed) for o in value.objects)
+    return any(
+        isinstance(o, followed) or (isinstance(o, Instance) and find_in_class(engine, o.cls, "__call__") is not None)
+        for o in value.objects
+    )
 
 
 def define_class(frame: Frame, node: ast.ClassDef) -> Value:
