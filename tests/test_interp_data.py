@@ -190,6 +190,19 @@ BATCHES = {
 
         main([jnp.ones(3)])
     """,
+    "a tree map of a dict with several kinds of items": """
+        import mylab
+
+        def main(found):
+            samples = {"a": np.ones((3, 3)), "b": np.zeros(3), "info": mylab.info(found), "x": step(1.0)}
+            samples = jax.tree.map(lambda x: x.reshape(-1, *x.shape[1:]), samples)
+            for n in range(9):
+                print(samples["a"], samples["b"])
+                step(samples["a"])  # h2d
+                print(samples["x"])  # d2h
+
+        main(1)
+    """,
     "what is restored from bytes": """
         import flax.serialization
 

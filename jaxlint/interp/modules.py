@@ -62,7 +62,8 @@ def import_from(frame: Frame, module_name: str, name: str) -> Value:
 def _lacks(engine: Engine, path: str, name: str) -> bool:
     """True if a folder that is called like a library does not have the name: the library itself is meant."""
     module = engine.project.at(path)
-    return module is not None and name not in engine.scopes[engine.run_module(module).number].names
+    bound = frozenset[str]() if module is None else module.bound_in(module.tree)
+    return module is not None and name not in bound and "*" not in bound and not module.name.count(".")
 
 
 def module_attribute(engine: Engine, path: str, name: str) -> Value:
