@@ -175,6 +175,12 @@ BATCHES = {
                 for leaf in tree.flatten(y):
                     print(leaf)  # d2h
     """,
+    "sums of trees": """
+        acc = {"sum": np.zeros(3), "n": 0}
+        for n in range(9):
+            acc = jax.tree.map(lambda a, b: a + b, acc, {"sum": step(n), "n": 1})  # h2d cold
+        print(acc)  # d2h
+    """,
     "trees of a list that are stacked": """
         @jax.jit
         def evaluate(x):
@@ -189,19 +195,6 @@ BATCHES = {
             print(jax.tree.map(lambda *args: jnp.stack(args), *[{"a": np.ones(3)}, {"a": np.ones(3)}]))  # h2d, d2h
 
         main([jnp.ones(3)])
-    """,
-    "a tree map of a dict with several kinds of items": """
-        import mylab
-
-        def main(found):
-            samples = {"a": np.ones((3, 3)), "b": np.zeros(3), "info": mylab.info(found), "x": step(1.0)}
-            samples = jax.tree.map(lambda x: x.reshape(-1, *x.shape[1:]), samples)
-            for n in range(9):
-                print(samples["a"], samples["b"])
-                step(samples["a"])  # h2d
-                print(samples["x"])  # d2h
-
-        main(1)
     """,
     "what is restored from bytes": """
         import flax.serialization

@@ -8,7 +8,7 @@ from jaxlint.interp.displays import copied, renewed
 from jaxlint.interp.engine import handler
 from jaxlint.interp.fewness import FEW
 from jaxlint.interp.frames import Argument, Call
-from jaxlint.interp.heap import base_of, element_of, field_names, leaves, read
+from jaxlint.interp.heap import base_of, element_of, field_names, leaves
 from jaxlint.interp.heat import Pace
 from jaxlint.interp.joining import join, join_all
 from jaxlint.interp.values import (
@@ -124,8 +124,6 @@ def _mapped_object(call: Call, apply: Callable[[Value], Value], obj: Object) -> 
     kept = all(r.kind == leaf.kind and not r.objects for r, leaf in zip(results, distinct, strict=True))
     if kept and len(distinct) > 1:
         return of(copied(call.frame, call.node, obj))  # each leaf stays where it is
-    if len({r.kind for r in results}) > 1 and isinstance(base_of(obj), Mapping) and not result.objects:
-        return _mapped_apart(call, obj, distinct, results, result)
     if result.kind and not result.objects:
         single = next((k for k in (Kind.TRACER, Kind.DEVICE, Kind.NUMPY, Kind.PYTHON) if k in result.kind), Kind(0))
         made_of = of(Moved(base_of(obj), result.kind if result.kind in (single,) else single))
@@ -139,18 +137,6 @@ def _mapped_object(call: Call, apply: Callable[[Value], Value], obj: Object) -> 
         made = ListOf(call.frame.place(call.node), call.frame.scope.number)
     for name in field_names(heap, obj):
         heap.write(made, name, result)
-    return of(made)
-
-
-def _mapped_apart(call: Call, obj: Object, distinct: Sequence[Value], results: Sequence[Value], every: Value) -> Value:
-    """A dict whose items become different kinds of things: each what its own kind becomes."""
-    heap = call.engine.heap
-    by_leaf = {(leaf.kind, leaf.unknown): result for leaf, result in zip(distinct, results, strict=True)}
-    made = Mapping(call.frame.place(call.node), call.frame.scope.number)
-    for name in field_names(heap, obj):
-        held = read(heap, obj, name)
-        if held is not None:
-            heap.write(made, name, every if held.objects else by_leaf.get((held.kind, held.unknown), held))
     return of(made)
 
 
