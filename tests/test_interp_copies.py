@@ -246,6 +246,7 @@ VALUES = {
                 self.assertLess(x, y)  # d2h
                 self.assertTrue(x)  # d2h
                 self.assertTrue(x)
+                self.assertNotEqual(y, None)
     """,
     "two numbers are compared": """
         def text_of(tokens):

@@ -149,6 +149,23 @@ BATCHES = {
             def step(self, action):
                 print(step(1.0))  # d2h hot
     """,
+    "an environment of functions, and one whose step is compiled": """
+        import functools
+        import gymnasium
+
+        class Env(gymnasium.Env):
+            def step(self, state, action):
+                return jnp.add(state, np.ones(3))
+
+        class Compiled(gymnasium.Env):
+            @functools.partial(jax.jit, static_argnums=0)
+            def step(self, action):
+                return jnp.add(action, np.ones(3))
+
+        steps = jax.jit(jax.vmap(Env().step))
+        for n in range(9):
+            steps(jnp.ones(3), jnp.ones(3))
+    """,
     "a method of the same name that no library asks for": """
         class Env:
             def step(self, action):

@@ -27,7 +27,17 @@ OF_ARGUMENT = {"arg", "device", "numpy", "python", "dispatch", "element", "leaf"
 
 FLAGS = {"boolean", "class_method", "compares", "creates", "deep", "looped", "makes", "reads_containers"}
 ARGUMENTS = {"reads", "uploads", "concrete", "fetches", "value_shape"}
-FUNCTION_KEYS = {"names", "returns", "operation", "upload_operation", "unless", "only_arity", "handler", "when"}
+FUNCTION_KEYS = {
+    "names",
+    "returns",
+    "operation",
+    "upload_operation",
+    "unless",
+    "only_arity",
+    "takes",
+    "handler",
+    "when",
+}
 FUNCTION_KEYS |= {"brings", "since", "until"} | FLAGS | ARGUMENTS
 ATTRIBUTE_KEYS = {"names", "returns", "reads", "operation", "since", "until"}
 
@@ -118,7 +128,9 @@ def check_entry(entry: Entry, keys: set[str]) -> None:
     brings = entry.get("brings", {"": "numpy"})
     assert isinstance(brings, dict)
     assert set(brings.values()) <= {"device", "numpy", "python"}, f"brings: {names(entry)}"
-    assert "looped" in entry or not {"brings", "makes"} & entry.keys(), f"brings, but nothing is called: {names(entry)}"
+    assert "looped" in entry or not {"brings", "makes", "takes"} & entry.keys(), (
+        f"brings, but nothing is called: {names(entry)}"
+    )
     conditional = reading or "value_shape" in entry or "concrete" in entry
     for key in {"unless", "only_arity"} & entry.keys():
         assert conditional, f"{key} without anything that it could stop: {names(entry)}"

@@ -10,6 +10,7 @@ from jaxlint.interp.heap import INSTANCES, base_of, element_of
 from jaxlint.interp.heat import Pace
 from jaxlint.interp.joining import join
 from jaxlint.interp.models import FunctionModel
+from jaxlint.interp.program import FunctionInfo
 from jaxlint.interp.values import (
     NOTHING,
     UNKNOWN,
@@ -139,13 +140,15 @@ def is_field(engine: Engine, cls: Class, name: str) -> bool:
     return False
 
 
-def hook_of(engine: Engine, cls: Class, name: str) -> FunctionModel | None:
-    """What a library does with a method that a class has for it: one of this name that the library itself calls."""
+def hook_of(engine: Engine, cls: Class, info: FunctionInfo) -> FunctionModel | None:
+    """What a library does with a method that a class has for it: one of this name that the library itself calls, with
+    as many arguments as this one takes."""
+    needed = sum(p.kind == "positional" and p.default is None for p in info.parameters) - 1
     for base in mro(engine, cls):
         if isinstance(base, Library):
-            method = f"{engine.models.canonical(base.name)}.{name}"
+            method = f"{engine.models.canonical(base.name)}.{info.name}"
             model = engine.models.function(method) if engine.models.exact(method) else None
-            if model is not None and model.looped:
+            if model is not None and model.looped and model.takes in {None, needed}:
                 return model
     return None
 

@@ -86,8 +86,13 @@ def call_hook(
     arguments[:1] = [replace(a, value=receiver) for a in arguments[:1] if not a.star]
     brought = {name: Value(_KINDS[word], origin=frame.origin(node, _BROUGHT[word])) for name, word in hook.brings}
     given = [replace(a, value=brought.get(a.keyword or "", a.value)) for a in arguments]
+    bound = frame.engine.attribute(frame, node, receiver, info.name)
     with frame.at_pace(Pace.LOOPED):
-        call_function(frame, node, function, given, mode=Mode.EAGER)
+        if any(isinstance(o, Method) and isinstance(o.function, Transformed) for o in bound.objects):
+            frame.engine.call(frame, node, bound, given[1:])
+            frame.activation.sites.clear()  # who calls it is no place in the program
+        else:
+            call_function(frame, node, function, given, mode=Mode.EAGER)
 
 
 def call_method_unknown(frame: Frame, node: ast.AST, info: FunctionInfo, function: Function, receiver: Value) -> None:

@@ -124,6 +124,8 @@ def apply_effects(call: Call, model: FunctionModel) -> None:
         lists = model.operation in _LISTS_ONLY
         if lists:
             operands = [(without_mappings(v), at) for v, at in operands]
+        if model.compares and any(v.none_only for v, _ in operands):
+            operands = []  # nothing is equal to None, whatever its items are
         if model.dict_values:
             operands = [(v, at) for value, at in operands for v in _direct_values(call, value)]
         effects.reading(

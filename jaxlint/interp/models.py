@@ -38,6 +38,7 @@ class FunctionModel:
     boolean: bool = False
     class_method: bool = False
     looped: bool = False
+    takes: int | None = None
     makes: bool = False
     brings: tuple[tuple[str, str], ...] = ()
     handler: str | None = None
@@ -47,7 +48,7 @@ class FunctionModel:
 _KEYS = {
     "names", "returns", "reads", "operation", "deep", "reads_containers", "compares", "unless", "only_with",
     "only_arity", "dict_values", "uploads", "upload_operation", "creates", "concrete", "fetches", "value_shape",
-    "boolean", "class_method", "looped", "makes", "brings", "handler", "since", "until", "when",
+    "boolean", "class_method", "looped", "makes", "takes", "brings", "handler", "since", "until", "when",
 }  # fmt: skip
 
 
@@ -229,7 +230,7 @@ def _look_at(block: dict[str, object], where: str) -> None:
             wanted = "true or false"
         elif key in _TEXTS and not isinstance(value, str):
             wanted = "a text"
-        elif key == "only_arity" and (not isinstance(value, int) or isinstance(value, bool) or value < 0):
+        elif key in {"only_arity", "takes"} and (not isinstance(value, int) or isinstance(value, bool) or value < 0):
             wanted = "a number of arguments"
         elif key == "brings" and not (isinstance(value, dict) and set(map(str, value.values())) <= _BROUGHT):
             wanted = 'a table of parameters, each "device", "numpy" or "python"'
@@ -299,6 +300,7 @@ def _line_of(where: str, word: str, *, is_key: bool = False) -> str:
 
 def _function(block: dict[str, object], where: str) -> FunctionModel:
     reads, uploads, arity = block.get("reads"), block.get("uploads"), block.get("only_arity")
+    takes = block.get("takes")
     handler, when = block.get("handler"), _table(block.get("when", {}), where)
     return FunctionModel(
         returns=_returns(block, where),
@@ -322,6 +324,7 @@ def _function(block: dict[str, object], where: str) -> FunctionModel:
         boolean=bool(block.get("boolean", False)),
         class_method=bool(block.get("class_method", False)),
         looped=bool(block.get("looped", False)),
+        takes=takes if isinstance(takes, int) else None,
         makes=bool(block.get("makes", False)),
         brings=tuple((name, str(word)) for name, word in _table(block.get("brings", {}), where).items()),
         handler=None if handler is None else str(handler),

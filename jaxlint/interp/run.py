@@ -140,7 +140,7 @@ def _unreached(engine: Engine, module: Module) -> Iterator[FunctionInfo]:
 
 def _is_hook(engine: Engine, info: FunctionInfo) -> bool:
     found = () if info.enclosing_class is None else engine.classes_at.get(info.enclosing_class, ())
-    return any(classes.hook_of(engine, cls, info.name) is not None for cls in found)
+    return any(classes.hook_of(engine, cls, info) is not None for cls in found)
 
 
 def _outdated(reads: Reads) -> bool:
@@ -272,7 +272,7 @@ def _enter_function(frame: Frame, info: FunctionInfo, function: Function) -> Non
         record = engine.classes[cls]
         if record.scope.number != function.scope:
             continue
-        hook = classes.hook_of(engine, cls, info.name)
+        hook = classes.hook_of(engine, cls, info)
         if hook is not None and hook.makes:
             receivers = classes.made_elsewhere(frame, cls)
         else:
