@@ -34,8 +34,9 @@ if TYPE_CHECKING:
 
 # A file that names none of these makes no device array: it matters only if one that does imports it.
 ARRAY_LIBRARIES = (
-    *("brax", "chex", "clu", "distrax", "equinox", "flax", "gymnax", "haiku", "haliax", "jax", "jumanji", "numpyro"),
-    *("optax", "orbax", "penzai", "rlax", "tjax"),
+    *("blackjax", "brax", "chex", "clu", "diffrax", "distrax", "dm_pix", "e3nn_jax", "equinox", "evosax", "flashbax"),
+    *("flax", "gymnax", "haiku", "haliax", "jax", "jmp", "jraph", "jumanji", "lineax", "mctx", "numpyro", "optax"),
+    *("optimistix", "orbax", "penzai", "pgx", "rlax", "tjax"),
 )
 _NAMES_ARRAYS = re.compile("|".join(ARRAY_LIBRARIES).encode(), re.IGNORECASE)
 UNUSED, UNKNOWN, MALFORMED = "JT001", "JT002", "JT003"

@@ -462,6 +462,24 @@ COMPILED = {
 
         for n in range(9):
             shown(learn(jnp.ones(3), jnp.ones(3)))
+
+        class Bound:
+            def __init__(self, f):
+                self.f = f
+
+            def __call__(self, *args):
+                return self.f(*args)
+
+            def __get__(self, obj, cls=None):
+                return functools.partial(self, obj)
+
+        class Agent:
+            @Bound
+            def act(self, x):
+                print(x)  # d2h hot
+
+        for n in range(9):
+            Agent().act(jnp.ones(3))
     """,
 }
 COMPILED_GAPS: dict[str, str] = {}

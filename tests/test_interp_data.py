@@ -192,6 +192,21 @@ BATCHES = {
                 for leaf in tree.flatten(y):
                     print(leaf)  # d2h
     """,
+    "two trees that are made of the trees of a list": """
+        @jax.jit
+        def evaluate(x):
+            return {"loss": x.mean()}
+
+        def main(batches):
+            kept = [evaluate(batch) for batch in batches]
+            mean = jax.tree.map(lambda *x: jnp.mean(jnp.stack(x)), *kept)
+            most = jax.tree.map(lambda *x: jnp.max(jnp.stack(x)), *kept)
+            print(mean["loss"])  # d2h
+            print(most["loss"])  # d2h
+            print(kept[0]["loss"])  # d2h
+
+        main([jnp.ones(3)])
+    """,
     "sums of trees": """
         acc = {"sum": np.zeros(3), "n": 0}
         for n in range(9):

@@ -127,6 +127,9 @@ ONE_FILE = {
         @pytest.mark.parametrize("weights", [3, 4], indirect=True)
         def test_all(weights):
             print(weights)  # d2h
+        @pytest.mark.parametrize("weights", [3, 4], True)
+        def test_each(weights):
+            print(weights)  # d2h
     """,
     "types as parameters": """
         import pytest

@@ -11,8 +11,8 @@ from jaxlint.fixes.syntax import Import, Scope, Syntax
 JAX = "jax"
 # What imports jax by itself: beside its import jax can be imported at no cost and to no other effect.
 RELATED = re.compile(
-    r"(?:blackjax|brax|chex|clu|diffrax|distrax|equinox|evosax|flax|gymnax|haiku|haliax|jax|jaxopt|jumanji|lineax|mctx"
-    r"|numpyro|optax|optimistix|orbax|penzai|rlax)\b"
+    r"(?:blackjax|brax|chex|clu|diffrax|distrax|dm_pix|e3nn_jax|equinox|evosax|flashbax|flax|gymnax|haiku|haliax|jax"
+    r"|jaxopt|jmp|jraph|jumanji|lineax|mctx|numpyro|optax|optimistix|orbax|penzai|pgx|rlax)\b"
 )
 
 

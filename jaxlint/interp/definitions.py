@@ -86,12 +86,14 @@ def _decorated(frame: Frame, decorator: ast.expr, decorating: Value, argument: A
 
 
 def _replaces(engine: Engine, value: Value) -> bool:
-    """A decorator that the analysis cannot follow is taken to hand on its function."""
+    """A decorator that the analysis cannot follow is taken to hand on its function: what it makes of a method too, if
+    that has a ``__get__`` of its own."""
     followed = (Function, LibraryObject, Method, Partial, Property, Transformed)
-    return any(
-        isinstance(o, followed) or (isinstance(o, Instance) and find_in_class(engine, o.cls, "__call__") is not None)
-        for o in value.objects
-    )
+    return any(isinstance(o, followed) or (isinstance(o, Instance) and _is_callable(engine, o)) for o in value.objects)
+
+
+def _is_callable(engine: Engine, obj: Instance) -> bool:
+    return find_in_class(engine, obj.cls, "__call__") is not None and find_in_class(engine, obj.cls, "__get__") is None
 
 
 def define_class(frame: Frame, node: ast.ClassDef) -> Value:

@@ -13,6 +13,7 @@ from jaxlint.interp.values import Function, Stream, Value, of
 Arguments = Callable[[FunctionInfo, Function], list[Argument]]
 """What a function that nobody calls is given."""
 _LISTS = {"argnames": 0, "argvalues": 1}
+_INDIRECT = 2
 
 
 def given_by_pytest(
@@ -68,6 +69,8 @@ def _parametrized(frame: Frame, info: FunctionInfo, function: Function, name: st
 def _is_indirect(decorator: ast.Call, name: str) -> bool:
     """True of a name under which a fixture is given what stands there, and the test what the fixture makes of it."""
     node = next((k.value for k in decorator.keywords if k.arg == "indirect"), None)
+    if len(decorator.args) > _INDIRECT:
+        node = decorator.args[_INDIRECT]
     return name in _names(node) or (isinstance(node, ast.Constant) and node.value is True)
 
 

@@ -51,7 +51,11 @@ def _tree_map(call: Call) -> Value:
         leaves_ = [replace(v, unknown=True) for v in (leaf, *rests)] if whole else [leaf, *rests]
         return _apply(call, function, leaves_, pace)
 
-    return _mapped(call, apply, tree)
+    out = _mapped(call, apply, tree)
+    if any(a.star for a in call.positional):
+        # What is made of all trees of a list is none of them.
+        out = replace(out, objects=frozenset(copied(call.frame, call.node, o) for o in out.objects))
+    return out
 
 
 def _trees(call: Call) -> list[Value]:
