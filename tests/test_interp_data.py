@@ -192,6 +192,13 @@ BATCHES = {
                 for leaf in tree.flatten(y):
                     print(leaf)  # d2h
     """,
+    "trees of a list that others fill": """
+        def main(fill):
+            found = []
+            fill(found)
+            y = jax.tree.map(lambda *x: jnp.concatenate(x), *found)
+            print(y)  # d2h
+    """,
     "two trees that are made of the trees of a list": """
         @jax.jit
         def evaluate(x):

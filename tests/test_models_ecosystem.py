@@ -155,7 +155,7 @@ ENVIRONMENTS = {
             out = env.step(jax.random.key(n), state, jnp.int32(1), params)
             if out[3]:  # d2h hot
                 break
-        walker = envs.training.EpisodeWrapper(envs.get_environment("ant"), 10, 1)
+        walker = envs.get_environment("ant")
         state = jax.jit(walker.reset)(jax.random.key(0))
         while not state.done:  # d2h hot
             state = jax.jit(walker.step)(state, jnp.zeros(8))

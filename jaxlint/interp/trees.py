@@ -63,8 +63,12 @@ def _trees(call: Call) -> list[Value]:
     found: list[Value] = []
     for a in call.positional[1:]:
         each = call.engine.unpack_star(a.value) if a.star else (a.value,)
-        found += (element_of(call.engine.heap, a.value),) if each is None else each
+        found += (_known(element_of(call.engine.heap, a.value)),) if each is None else each
     return found or [call.given(1, "tree")]
+
+
+def _known(value: Value) -> Value:
+    return UNKNOWN if value.is_nothing else value
 
 
 def _matched(call: Call, tree: Value, rest: Value) -> Value:
@@ -160,7 +164,7 @@ def _tree_leaves(call: Call) -> Value:
 
 @handler("tree_reduce")
 def _tree_reduce(call: Call) -> Value:
-    element = join_all(leaves(call.engine.heap, call.given(1, "tree"))) or UNKNOWN
+    element = _known(join_all(leaves(call.engine.heap, call.given(1, "tree"))))
     start = call.argument(2, "initializer")
     result = _apply(call, call.given(0, "function"), [start or element, element], Pace.LOOPED)
     return join(result, start) if start is not None else result
