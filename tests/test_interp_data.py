@@ -211,6 +211,9 @@ BATCHES = {
             print(mean["loss"])  # d2h
             print(most["loss"])  # d2h
             print(kept[0]["loss"])  # d2h
+            for n in range(9):
+                mean = jax.tree.map(lambda *x: jnp.mean(jnp.stack(x)), *kept)
+                print(mean["loss"])  # d2h hot
 
         main([jnp.ones(3)])
     """,

@@ -31,7 +31,7 @@ from jaxlint.interp.values import (
     replace,
 )
 from jaxlint.interp.values import Sequence as ListOf
-from jaxlint.kinds import HOST, Kind
+from jaxlint.kinds import ARRAY, HOST, Kind
 
 
 @handler("tree_map")
@@ -47,14 +47,19 @@ def _tree_map(call: Call) -> Value:
     # Where the program says what a leaf is, it may be anything above the arrays too.
     whole = asked is not None and not asked.none_only
 
+    results: list[Value] = []
+
     def apply(leaf: Value) -> Value:
         leaves_ = [replace(v, unknown=True) for v in (leaf, *rests)] if whole else [leaf, *rests]
-        return _apply(call, function, leaves_, pace)
+        results.append(_apply(call, function, leaves_, pace))
+        return results[-1]
 
-    out = _mapped(call, apply, tree)
-    if any(a.star for a in call.positional):
-        # What is made of all trees of a list is none of them.
-        out = replace(out, objects=frozenset(copied(call.frame, call.node, o) for o in out.objects))
+    out, made = _mapped(call, apply, tree), join_all(results)
+    if any(a.star for a in call.positional) and not made.objects and made.kind in {Kind.DEVICE, Kind.NUMPY}:
+        # What is made of all trees of a list is none of them: a tree of its own.
+        state, token = call.frame.state, (call.frame.place(call.node), call.frame.activation.number)
+        state.fetched = {t for t in state.fetched if t[:2] != token}
+        return replace(made, tokens=frozenset((token,)) if made.kind & ARRAY else frozenset())
     return out
 
 
