@@ -196,6 +196,12 @@ TURNS = {
 }
 TURN_GAPS: dict[str, str] = {}
 
+UPDATE = """\
+@jax.jit
+def update(x):
+    return {"loss": x.mean(), "norm": x.sum()}
+
+"""
 VALUES = {
     "a method of an array, where the value may be NumPy's": """
         def gather(x):
@@ -207,10 +213,6 @@ VALUES = {
             print(np.array(r))
     """,
     "what is put into a dict that a step gave is there behind the next": """
-        @jax.jit
-        def update(x):
-            return {"loss": x.mean(), "norm": x.sum()}
-
         for n in range(9):
             info = jax.device_get(update(jnp.ones(3)))
             info["out"] = step(n)
@@ -219,10 +221,6 @@ VALUES = {
                 print(k, v)
     """,
     "what is put there is fetched": """
-        @jax.jit
-        def update(x):
-            return {"loss": x.mean(), "norm": x.sum()}
-
         for n in range(9):
             info = jax.device_get(update(jnp.ones(3)))
             info["out"] = step(n)
@@ -270,6 +268,6 @@ def test_copies_from_turn_to_turn(text: str) -> None:
     check_marks(text)
 
 
-@pytest.mark.parametrize("text", rows(VALUES, VALUE_GAPS))
+@pytest.mark.parametrize("text", rows(VALUES, VALUE_GAPS, PRELUDE + UPDATE))
 def test_copies_of_values(text: str) -> None:
     check_marks(text)

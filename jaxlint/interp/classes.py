@@ -169,7 +169,7 @@ def instantiate(frame: Frame, node: ast.AST, cls: Class, arguments: Arguments) -
     effects.forget(frame, instance)
     if is_looped(frame):
         engine.repeated.add(instance)
-    if _is_one_of_several(frame):
+    if is_looped(frame, also_items=True):
         engine.several.add(instance)
     if instance not in record.instances:
         record.instances.append(instance)
@@ -185,19 +185,13 @@ def instantiate(frame: Frame, node: ast.AST, cls: Class, arguments: Arguments) -
         engine.making = making
 
 
-def _is_one_of_several(frame: Frame | None) -> bool:
-    """True in a loop, a comprehension or what is called for each item, of a caller perhaps."""
-    while frame is not None:
-        if frame.loops or frame.own or frame.pace in {Pace.LOOPED, Pace.LOOPED_GATED, Pace.ITEMS}:
-            return True
-        frame = frame.caller
-    return False
+_REPEATED = {Pace.LOOPED, Pace.LOOPED_GATED, Pace.ITEMS}
 
 
-def is_looped(frame: Frame | None) -> bool:
-    """True in a loop, of a caller perhaps."""
+def is_looped(frame: Frame | None, *, also_items: bool = False) -> bool:
+    """True in a loop, of a caller perhaps; or, `also_items`, in a comprehension or what is called for each item."""
     while frame is not None:
-        if frame.loops:
+        if frame.loops or (also_items and (frame.own or frame.pace in _REPEATED)):
             return True
         frame = frame.caller
     return False

@@ -54,16 +54,8 @@ _KEYS = {
 
 _POSITIONS = {"reads", "unless", "only_with", "uploads", "concrete", "fetches", "value_shape"}
 _FLAGS = {
-    "deep",
-    "reads_containers",
-    "compares",
-    "dict_values",
-    "creates",
-    "boolean",
-    "class_method",
-    "looped",
-    "makes",
-}
+    "deep", "reads_containers", "compares", "dict_values", "creates", "boolean", "class_method", "looped", "makes",
+}  # fmt: skip
 _TEXTS = {"returns", "operation", "upload_operation", "handler", "since", "until"}
 _BROUGHT = {"device", "numpy", "python"}
 _NAME = re.compile(r"\w+(?:\.\w+)*(?:\.\*)?")
